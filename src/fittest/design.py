@@ -1,0 +1,295 @@
+"""A design: which experiments to run, under which protocols. The only place that knows the grammar.
+
+`load_design` reads and checks a file before anything runs; `schema` is what editors use.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from fittest.axes import Axes
+from fittest.cells import Block, Cell, parse_intervention
+from fittest.errors import DesignError, choices, suggestion
+from fittest.protocol import Protocol, Strict
+from fittest.recording import recorded_steps
+from fittest.task import training_pairs_count
+from fittest.yaml_files import read_yaml
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RESERVED = ("published", "benchmarks")
+PAPER_EXPERIMENTS = (
+    "initial-signal",
+    "gradient",
+    "perturbation",
+    "construction",
+    "modulus",
+    "modulus-all",
+    "dimension",
+    "frozen",
+    "weight-decay",
+    "ablation",
+    "collaboration",
+    "ode",
+    "protocol",
+    "width",
+)
+"""Names that figures and claims know. Another name is allowed, but not one a letter away."""
+
+
+class Survival(Strict):
+    """Thresholds of the three survival rules; data and labels both read them here."""
+
+    relative: float = Field(2.0, gt=0)
+    """`relative`: S_k above this many times the mean over all p DFT bins."""
+
+    absolute: float = Field(10.0, gt=0)
+    """`absolute`: S_k above this signal."""
+
+    retained: float = Field(0.1, gt=0)
+    """`retained`: S_k above this share of its initial value."""
+
+
+class Experiment(Strict):
+    """A product of axes, trained for some trials a cell."""
+
+    protocol: str = "standard"
+    """Name of one of the design's protocols."""
+
+    axes: Axes = Axes()
+    """The values on every axis; one left out has its default."""
+
+    trials: int = Field(ge=1, le=1_000_000)
+    """Trials a cell: a multiple of the block."""
+
+    block: int | None = Field(None, ge=1)
+    """Trials a training job, where it differs from the design's."""
+
+
+class Design(Strict):
+    """What to train, and how to judge survival."""
+
+    title: str = ""
+    """One line about the design, for people."""
+
+    seed: int = Field(0, ge=0, lt=2**63)
+    """Root of every random draw."""
+
+    block: int = Field(50, ge=1)
+    """Trials a training job. Blocks lie on a fixed grid: 0 … block-1, block … 2·block-1, …"""
+
+    horizons: list[Annotated[int, Field(ge=1)]] = Field([1000, 4000, 10000, 30000], min_length=1)
+    """Steps at which tables evaluate survival, up to what was trained; the last step always is."""
+
+    survival: Survival = Survival()
+    """Thresholds of the survival rules."""
+
+    protocols: dict[str, Protocol] = {"standard": Protocol()}
+    """Named sets of everything that shapes a trial and is not an axis."""
+
+    experiments: dict[str, Experiment] = Field(min_length=1)
+    """The experiments by name."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Design:
+        problems: list[str] = []
+        for kind, names in (("protocols", self.protocols), ("experiments", self.experiments)):
+            problems += [
+                f"{kind}: name {name!r} is not allowed. Names are lower-case words joined by "
+                "hyphens, as in 'initial-signal'"
+                for name in names
+                if not _NAME.fullmatch(name)
+            ]
+        if len(set(self.horizons)) < len(self.horizons):
+            problems.append(f"horizons: {self.horizons} names a step twice: name each once")
+        for name, protocol in self.protocols.items():
+            problems += [f"protocols.{name}.{m}" for m in _protocol_problems(protocol)]
+        for name, experiment in self.experiments.items():
+            problems += [f"experiments.{name}.{m}" for m in self._experiment_problems(name)]
+        problems = problems or [*self._horizon_problems(), *self._block_problems()]
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def _experiment_problems(self, name: str) -> list[str]:
+        experiment = self.experiments[name]
+        problems = []
+        if name not in PAPER_EXPERIMENTS and (near := suggestion(name, PAPER_EXPERIMENTS)):
+            problems.append(
+                f"name: unknown experiment {name!r}, and too near one the figures know.{near} "
+                "Give your own experiment a name of its own"
+            )
+        protocol = self.protocols.get(experiment.protocol)
+        if protocol is None:
+            problems.append(
+                f"protocol: unknown protocol {experiment.protocol!r}. Allowed: "
+                f"{choices(self.protocols)}." + suggestion(experiment.protocol, self.protocols)
+            )
+        block = experiment.block or self.block
+        if experiment.trials % block:
+            low = experiment.trials // block * block
+            near_counts = f"{low} or {low + block}" if low else str(block)
+            problems.append(
+                f"trials: {experiment.trials} is not on the grid of blocks of {block}. "
+                f"The nearest are {near_counts}; or set this experiment's block"
+            )
+        axes = experiment.axes.expanded()
+        for axis, values in axes.items():
+            twice = [v for v in dict.fromkeys(values) if values.count(v) > 1]
+            if twice:
+                problems.append(f"axes.{axis}: {twice[0]} stands twice: name each value once")
+        problems += [f"axes.{m}" for m in _range_problems(axes)]
+        if not problems:
+            for p, d, text in itertools.product(axes["p"], axes["d"], axes["intervention"]):
+                try:
+                    parse_intervention(text).check(p, d)
+                except DesignError as error:
+                    problems.append(f"axes.intervention: {text!r}: {error}")
+                    break
+        if protocol is not None:
+            for p in axes["p"]:
+                count = training_pairs_count(p, protocol.train_share)
+                if not 1 <= count < p * p:
+                    problems.append(
+                        f"protocol: train_share {protocol.train_share} of the {p * p} pairs at "
+                        f"p = {p} is {count}: leave at least one pair each for training and test"
+                    )
+        return problems
+
+    def _horizon_problems(self) -> list[str]:
+        problems = []
+        for name, protocol in self.protocols.items():
+            steps = recorded_steps(protocol.record, protocol.steps)
+            for horizon in self.horizons:
+                if horizon <= protocol.steps and horizon not in steps:
+                    nearest = min(steps, key=lambda s: abs(s - horizon))
+                    problems.append(
+                        f"horizons: {horizon} is not a step that protocol {name!r} records. "
+                        f"The nearest is {nearest}"
+                    )
+        return problems
+
+    def _block_problems(self) -> list[str]:
+        grid: dict[tuple[str, Cell], tuple[str, int]] = {}
+        for name, experiment in self.experiments.items():
+            block = experiment.block or self.block
+            for cell in cells(experiment):
+                other, size = grid.setdefault((experiment.protocol, cell), (name, block))
+                if size != block:
+                    return [
+                        f"experiments.{name}.block: {block}, but experiment {other!r} shares the "
+                        f"cell {cell.path} in blocks of {size}. Give both the same block"
+                    ]
+        return []
+
+
+def _protocol_problems(protocol: Protocol) -> list[str]:
+    problems = []
+    for key in ("frozen", "redraw"):
+        values = getattr(protocol, key)
+        if len(set(values)) < len(values):
+            problems.append(f"{key}: {values} names one twice: name each once")
+    return problems
+
+
+def _range_problems(axes: dict[str, list]) -> list[str]:
+    """Check what generators made: a field's own limits only see values that were written out."""
+    limits = {"p": (3, 1000), "d": (1, 100_000), "width": (1, 100_000), "weight_decay": (0, 1e3)}
+    problems = []
+    for axis, (low, high) in limits.items():
+        bad = [v for v in axes[axis] if not low <= v <= high]
+        if bad:
+            problems.append(f"{axis}: {bad[0]} is outside {low} … {high:g}")
+    for value in axes["embedding"]:
+        if value != "redrawn" and int(value) < 0:
+            problems.append(f"embedding: {value} is negative: indices start at 0")
+    return problems
+
+
+def cells(experiment: Experiment) -> list[Cell]:
+    """Return the cells of an experiment: the product of its axes, the last axis fastest."""
+    axes = experiment.axes.expanded()
+    return [Cell(*values) for values in itertools.product(*axes.values())]
+
+
+def blocks(design: Design, name: str) -> list[Block]:
+    """Return the blocks of an experiment, cell by cell."""
+    experiment = design.experiments[name]
+    size = experiment.block or design.block
+    return [
+        Block(experiment.protocol, cell, first, first + size - 1)
+        for cell in cells(experiment)
+        for first in range(0, experiment.trials, size)
+    ]
+
+
+def design_name(path: Path) -> str:
+    """Return the name of a design file, which names its results folder; refuse an unusable one."""
+    name = path.stem
+    if not _NAME.fullmatch(name) or name in _RESERVED:
+        raise DesignError(
+            f"design name {name!r} is not allowed: it names a folder of results. Use lower-case "
+            f"words joined by hyphens, other than {choices(_RESERVED)}"
+        )
+    return name
+
+
+def load_design(path: str | Path) -> Design:
+    """Read and check a design file.
+
+    Raises
+    ------
+    DesignError
+        Naming the file, and for every problem the key, the value, what is allowed and the nearest
+        right spelling.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DesignError(
+            f"no design {path}. Allowed: {choices(sorted(p.stem for p in path.parent.glob('*.yaml')))}."
+            + suggestion(path.stem, (p.stem for p in path.parent.glob("*.yaml")))
+        )
+    design_name(path)
+    return parse_design(read_yaml(path), str(path))
+
+
+def parse_design(data: Any, source: str = "design") -> Design:
+    """Check the content of a design file; `source` starts each message."""
+    if not isinstance(data, dict):
+        raise DesignError(f"{source}: a design is a mapping of keys, not {data!r}")
+    try:
+        return Design.model_validate(data)
+    except ValidationError as error:
+        raise DesignError(explain(error, source)) from None
+
+
+def explain(error: ValidationError, source: str) -> str:
+    """Return pydantic's errors as lines of `source: key: what is wrong, and the value`."""
+    lines: list[str] = []
+    for item in error.errors(include_url=False):
+        # Tags of a union (`function-before`, `range`, `value`) are no keys of the file.
+        loc = ".".join(str(x) for x in item["loc"] if x != "value" and "[" not in str(x))
+        message = item["msg"].removeprefix("Value error, ")
+        value = item["input"]
+        if item["type"] == "value_error":
+            messages = message.splitlines()
+        elif item["type"] == "missing":
+            messages = ["this key is required: add it"]
+        elif item["type"] == "literal_error":
+            allowed = re.findall(r"'([^']+)'", item["ctx"]["expected"])
+            near = suggestion(value, allowed)
+            messages = [f"unknown value {value!r}. Allowed: {choices(allowed)}.{near}"]
+        else:
+            messages = [f"{message[0].lower()}{message[1:]}, not {value!r}"]
+        lines += [f"{source}: {loc}: {m}" if loc else f"{source}: {m}" for m in messages]
+    return "\n".join(dict.fromkeys(lines))
+
+
+def schema() -> str:
+    """Return the JSON schema of a design file, as text that ends in a newline."""
+    return json.dumps(Design.model_json_schema(mode="validation"), indent=2, ensure_ascii=False) + "\n"
