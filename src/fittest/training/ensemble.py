@@ -1,0 +1,135 @@
+"""Training an ensemble of networks from explicit arrays: the loop, from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from fittest.protocol import Protocol
+from fittest.task import labels, test_pairs
+from fittest.training.arrays import Parameters
+from fittest.training.loss import GRADIENTS, loss_of_margin, margin
+from fittest.training.network import Batch, backward, forward
+from fittest.training.recorder import Record, Recorder
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def train_ensemble(
+    initial: Parameters,
+    train_pairs: np.ndarray,
+    protocol: Protocol,
+    *,
+    weight_decay: float,
+    device: str = "cpu",
+    stack: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Record:
+    """Train T networks from the arrays given, each as if it were alone.
+
+    Parameters
+    ----------
+    initial
+        Their parameters, trial first; rounded once to the protocol's arithmetic.
+    train_pairs
+        Shape (T, N): indices a·p + b of the pairs for training; the rest is for test.
+    protocol
+        How to train; its `init`, `train_share` and `redraw` are not used, since the arrays are given.
+    weight_decay
+        Decoupled weight decay of every trained parameter.
+    device
+        `cpu`, `cuda` or `cuda:N`.
+    stack
+        Trials that go through a step together. The default is 1 on the CPU, where a trial's
+        activations then stay in the cache and its bits cannot depend on its neighbours, and all of
+        them on a GPU.
+    progress
+        Called after every step of a stack with the number of trial-steps just done.
+
+    Returns
+    -------
+    Record
+        Everything recorded, at the steps that `protocol.record` names.
+    """
+    trials = len(train_pairs)
+    stack = stack or (1 if device == "cpu" else trials)
+    records = []
+    with torch.no_grad():
+        for first in range(0, trials, stack):
+            some = slice(first, first + stack)
+            part = Parameters(*(array[some] for array in initial.arrays()))
+            records.append(
+                _train_stack(part, train_pairs[some], protocol, weight_decay, device, progress)
+            )
+    return Record.concatenate(records)
+
+
+def _train_stack(
+    initial: Parameters,
+    train_pairs: np.ndarray,
+    protocol: Protocol,
+    weight_decay: float,
+    device: str,
+    progress: Callable[[int], None] | None,
+) -> Record:
+    dtype = DTYPES[protocol.arithmetic]
+    # A copy: on the CPU a tensor may share the array's memory, and training overwrites it.
+    parameters = [torch.tensor(x, dtype=dtype, device=device) for x in initial.arrays()]
+    gradients = [torch.zeros_like(x) for x in parameters]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient
+    trained = parameters[1:] if "embedding" in protocol.frozen else parameters
+    optimizer = torch.optim.AdamW(
+        trained,
+        lr=protocol.optimizer.lr,
+        betas=tuple(protocol.optimizer.betas),
+        eps=protocol.optimizer.eps,
+        weight_decay=weight_decay,
+        fused=True,
+    )
+
+    trials, p = len(train_pairs), initial.embedding.shape[1]
+    held_out = np.stack([test_pairs(p, pairs) for pairs in train_pairs])
+    all_labels = torch.as_tensor(labels(p, protocol.operation), device=device)
+    train, test = (
+        Batch(
+            torch.as_tensor(pairs, device=device),
+            all_labels,
+            p,
+            initial.b1.shape[1],
+            protocol.activation,
+            parameters[0],
+        )
+        for pairs in (train_pairs, held_out)
+    )
+    loss_gradient_ = GRADIENTS[protocol.loss]
+    recorder = Recorder(protocol.record, protocol.steps, parameters[0])
+
+    for step in range(protocol.steps + 1):
+        logits = forward(parameters, train)
+        m, correct = loss_gradient_(logits, train.label, train.count)
+        backward(parameters, gradients, train)
+        scores = {}
+        if step in recorder.row:
+            scores = _scores("train", m, correct, trials)
+            m, _, correct = margin(forward(parameters, test), test.label)
+            scores |= _scores("test", m, correct, trials)
+        recorder.keep(step, parameters, gradients[0], scores)
+        if step < protocol.steps:
+            optimizer.step()
+            if progress is not None:
+                progress(trials)
+    return recorder.finish(parameters)
+
+
+def _scores(
+    which: str, m: torch.Tensor, correct: torch.Tensor, trials: int
+) -> dict[str, torch.Tensor]:
+    """Return mean loss and accuracy of each trial."""
+    loss = loss_of_margin(m).view(trials, -1)
+    return {
+        f"{which}_loss": loss.mean(1),
+        f"{which}_accuracy": correct.view(trials, -1).to(loss.dtype).mean(1),
+    }
