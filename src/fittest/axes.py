@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    Tag,
+    model_validator,
+)
 
 from fittest.cells import REDRAWN, number_text, parse_intervention
 from fittest.errors import choices, suggestion
 from fittest.protocol import Strict
 
 _MOST_VALUES = 10_000
+
+LAST_EMBEDDING = 2**31 - 1
+"""Greatest index of a shared embedding."""
 
 
 class Range(Strict):
@@ -42,6 +53,12 @@ class Primes(Strict):
 
     primes: list[Annotated[int, Field(ge=2, le=100_000)]] = Field(min_length=2, max_length=2)
     """[first, last]."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Primes:
+        if not self.values():
+            raise ValueError(f"primes {self.primes} is empty: no prime lies in that range")
+        return self
 
     def values(self) -> list[int]:
         """Return the primes."""
@@ -110,8 +127,18 @@ class _Unknown(Strict):
     """Stands for a mapping that is no generator, so that the message can say so."""
 
 
-def _axis(scalar: Any, **generators: Any) -> Any:
-    """Return the type of one axis: a value, a generator, or a list of both, kept as a list."""
+class _As:
+    """Metadata that has pydantic read a field as the type given, whatever its annotation says."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return handler.generate_schema(self.kind)
+
+
+def _axis(scalar: Any, **generators: Any) -> _As:
+    """Read one axis: a value, a generator, or a list of both, kept as a list."""
 
     def known(value: Any) -> Any:
         for item in value if isinstance(value, list) else [value]:
@@ -129,12 +156,16 @@ def _axis(scalar: Any, **generators: Any) -> Any:
     if generators:
         items = Annotated[items, Discriminator(_tag)]
     listed = Annotated[list[items], Field(min_length=1)]
-    return Annotated[
-        listed, BeforeValidator(known, json_schema_input_type=items | listed)
-    ]
+    return _As(Annotated[listed, BeforeValidator(known, json_schema_input_type=items | listed)])
 
 
-Floats = _axis(float, linspace=Linspace, geomspace=Geomspace)
+_Floats = Annotated[list, _axis(float, linspace=Linspace, geomspace=Geomspace)]
+
+
+def _not_negative(key: str, items: list) -> None:
+    for value in expand(items):
+        if value < 0:
+            raise ValueError(f"{key} {number_text(value)} is negative: write 0 or more")
 
 
 class ScaleSweep(Strict):
@@ -146,16 +177,19 @@ class ScaleSweep(Strict):
         frequency: int = Field(ge=1)
         """The circle that is scaled."""
 
-        factor: Floats
+        factor: _Floats
         """Multipliers of its two rows of the spectrum."""
+
+        @model_validator(mode="after")
+        def _sane(self) -> ScaleSweep.Values:
+            _not_negative("factor", self.factor)
+            return self
 
     scale: Values
 
     def values(self) -> list[str]:
         """Return the interventions' texts."""
-        return [
-            f"scale-{self.scale.frequency}-{number_text(x)}" for x in expand(self.scale.factor)
-        ]
+        return [f"scale-{self.scale.frequency}-{number_text(x)}" for x in expand(self.scale.factor)]
 
 
 class ConstructSweep(Strict):
@@ -167,8 +201,13 @@ class ConstructSweep(Strict):
         phase: Literal["circle", "line"] = "circle"
         """`circle`: orthonormal directions; `line`: one direction for both halves."""
 
-        ratio: Floats
+        ratio: _Floats
         """Signal of the second circle over the first's."""
+
+        @model_validator(mode="after")
+        def _sane(self) -> ConstructSweep.Values:
+            _not_negative("ratio", self.ratio)
+            return self
 
     # The alias is the key of the file: pydantic's models have a method `construct` already.
     built: Values = Field(alias="construct")
@@ -179,13 +218,11 @@ class ConstructSweep(Strict):
 
 
 def _intervention(text: Any) -> Any:
-    if isinstance(text, str):
-        parse_intervention(text)
-    return text
+    return parse_intervention(text).text if isinstance(text, str) else text
 
 
 def _embedding(value: Any) -> int | str:
-    if value != REDRAWN and (type(value) is not int or not 0 <= value < 2**31):
+    if value != REDRAWN and (type(value) is not int or not 0 <= value <= LAST_EMBEDDING):
         raise ValueError(
             f"unknown embedding {value!r}. Allowed: {REDRAWN!r} or an index 0, 1, 2, …."
             + suggestion(value, [REDRAWN])
@@ -205,24 +242,34 @@ _Size = Annotated[int, Field(ge=1, le=100_000)]
 class Axes(Strict):
     """One entry for each experiment axis: a value, a generator, or a list of both."""
 
-    p: _axis(Annotated[int, Field(ge=3, le=1000)], range=Range, primes=Primes) = [59]
+    p: Annotated[list, _axis(Annotated[int, Field(ge=3, le=1000)], range=Range, primes=Primes)] = (
+        Field(default=[59])
+    )
     """Modulus, 3 or more; even and composite ones are allowed (they have ⌊(p - 1)/2⌋ circles)."""
 
-    d: _axis(_Size, range=Range) = [128]
+    d: Annotated[list, _axis(_Size, range=Range)] = Field(default=[128])
     """Embedding dimension."""
 
-    weight_decay: _axis(Annotated[float, Field(ge=0, le=1e3)], linspace=Linspace, geomspace=Geomspace) = [0.5]
+    weight_decay: Annotated[
+        list,
+        _axis(Annotated[float, Field(ge=0, le=1e3)], linspace=Linspace, geomspace=Geomspace),
+    ] = Field(default=[0.5])
     """Decoupled weight decay."""
 
-    width: _axis(_Size, range=Range) = [100]
+    width: Annotated[list, _axis(_Size, range=Range)] = Field(default=[100])
     """Neurons in each hidden layer."""
 
-    embedding: _axis(_Embedding, range=Range) = [0]
+    embedding: Annotated[list, _axis(_Embedding, range=Range)] = Field(default=[0])
     """Index of a shared base embedding, or `redrawn`: each trial draws its own."""
 
-    intervention: _axis(
-        Annotated[str, BeforeValidator(_intervention)], scale=ScaleSweep, construct=ConstructSweep
-    ) = ["none"]
+    intervention: Annotated[
+        list,
+        _axis(
+            Annotated[str, BeforeValidator(_intervention)],
+            scale=ScaleSweep,
+            construct=ConstructSweep,
+        ),
+    ] = Field(default=["none"])
     """What is done to the initial embedding."""
 
     def expanded(self) -> dict[str, list]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import inf, isfinite
 from pathlib import PurePath
 
 from fittest.errors import DesignError, choices, suggestion
@@ -25,12 +26,15 @@ AXES = {
 REDRAWN = "redrawn"
 """The `embedding` value of a cell whose trials each draw their own."""
 
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+"""A name that stands in a path: lower-case words joined by hyphens."""
+
 _SIGNIFICANT_DIGITS = 6
 
 
 def number_text(value: float) -> str:
     """Return a number as it stands in a path: six significant digits, no trailing zeros."""
-    return f"{value:.{_SIGNIFICANT_DIGITS}g}"
+    return f"{value + 0.0:.{_SIGNIFICANT_DIGITS}g}"  # + 0.0 turns a negative zero into zero
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,19 @@ class Intervention:
     phase: str = ""
 
     @property
+    def text(self) -> str:
+        """The one spelling of the intervention: numbers rounded, circles in increasing order."""
+        circles = "-".join(str(k) for k in sorted(self.frequencies))
+        return {
+            "none": "none",
+            "scale": f"scale-{circles}-{number_text(self.factor)}",
+            "keep": f"keep-{circles}",
+            "keep-strongest": f"keep-strongest-{self.count}-of-base",
+            "keep-random": f"keep-random-{self.count}",
+            "construct": f"construct-{self.phase}-{number_text(self.factor)}",
+        }[self.kind]
+
+    @property
     def needs_base(self) -> bool:
         """Whether it is resolved from the unperturbed trajectory of the same trials."""
         return self.kind == "keep-strongest"
@@ -76,13 +93,14 @@ class Intervention:
             raise DesignError(f"construct-circle needs two directions: d = {d} is too small")
 
 
-_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_WHOLE = r"[0-9]{1,9}"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 _GRAMMAR = {
     "none": re.compile(r"none"),
-    "scale": re.compile(rf"scale-(?P<k>\d+)-(?P<factor>{_NUMBER})"),
-    "keep": re.compile(r"keep-(?P<ks>\d+(?:-\d+)*)"),
-    "keep-strongest": re.compile(r"keep-strongest-(?P<count>\d+)-of-base"),
-    "keep-random": re.compile(r"keep-random-(?P<count>\d+)"),
+    "scale": re.compile(rf"scale-(?P<k>{_WHOLE})-(?P<factor>{_NUMBER})"),
+    "keep": re.compile(rf"keep-(?P<ks>{_WHOLE}(?:-{_WHOLE})*)"),
+    "keep-strongest": re.compile(rf"keep-strongest-(?P<count>{_WHOLE})-of-base"),
+    "keep-random": re.compile(rf"keep-random-(?P<count>{_WHOLE})"),
     "construct": re.compile(rf"construct-(?P<phase>circle|line)-(?P<factor>{_NUMBER})"),
 }
 INTERVENTION_FORMS = (
@@ -110,9 +128,10 @@ def parse_intervention(text: str) -> Intervention:
         count = int(found.get("count", 0))
         if "count" in found and count < 1:
             raise DesignError(f"intervention {text!r} keeps no circle: keep at least 1")
-        return Intervention(
-            kind, tuple(ks), float(found.get("factor", 1.0)), count, found.get("phase", "")
-        )
+        factor = float(found.get("factor", 1.0))
+        if not isfinite(factor):
+            raise DesignError(f"intervention {text!r} has an infinite factor: write a finite one")
+        return Intervention(kind, tuple(ks), factor, count, found.get("phase", ""))
     raise DesignError(
         f"unknown intervention {text!r}. Allowed: {choices(INTERVENTION_FORMS)}."
         + suggestion(text, INTERVENTION_FORMS)
@@ -149,13 +168,15 @@ class Cell:
     def from_texts(cls, texts: dict[str, str]) -> Cell:
         """Return the cell of a path's values, keyed by axis name in a path (`wd`, …)."""
         values = {axis: texts[short] for axis, short in AXES.items()}
+        if values["embedding"] != REDRAWN:
+            values["embedding"] = str(int(values["embedding"]))
         return cls(
             p=int(values["p"]),
             d=int(values["d"]),
             weight_decay=float(values["weight_decay"]),
             width=int(values["width"]),
             embedding=values["embedding"],
-            intervention=values["intervention"],
+            intervention=parse_intervention(values["intervention"]).text,
         )
 
 
@@ -179,6 +200,17 @@ class Block:
         return f"{self.protocol}/{self.cell.path}/trials~{self.first}-{self.last}.h5"
 
     @property
+    def _possible(self) -> bool:
+        cell = self.cell
+        return (
+            NAME.fullmatch(self.protocol) is not None
+            and 0 <= self.first <= self.last
+            and min(cell.p, cell.d, cell.width) >= 1
+            and 0 <= cell.weight_decay < inf
+            and (cell.base_index or 0) >= 0
+        )
+
+    @property
     def base(self) -> Block:
         """The same trials without intervention."""
         cell = Cell(**{**self.cell.__dict__, "intervention": "none"})
@@ -187,15 +219,16 @@ class Block:
     @classmethod
     def from_path(cls, path: str | PurePath) -> Block:
         """Return the block a trajectory path spells; raise DesignError for any other path."""
-        parts = PurePath(path).parts
+        tail = PurePath(path).parts[-len(AXES) - 2 :]
+        block: Block | None = None
         try:
-            tail = parts[-len(AXES) - 2 :]
             texts = dict(part.split("~", 1) for part in tail[1:])
             first, last = PurePath(texts.pop("trials")).stem.split("-")
             block = cls(tail[0], Cell.from_texts(texts), int(first), int(last))
+            sound = "/".join(tail) == block.path and block._possible
         except (ValueError, KeyError, IndexError):
-            block = None
-        if block is None or not PurePath(path).match(block.path):
+            sound = False
+        if block is None or not sound:
             example = cls("standard", Cell(), 0, 49).path
             raise DesignError(f"{path} does not spell a block. A block is spelt like {example}")
         return block

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from fittest.axes import Axes
-from fittest.cells import Block, Cell, parse_intervention
+from fittest.axes import LAST_EMBEDDING, Axes
+from fittest.cells import NAME, Block, Cell, parse_intervention
 from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
 from fittest.task import training_pairs_count
 from fittest.yaml_files import read_yaml
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MOST_CELLS = 100_000
+_MOST_RECORDS = 1_000_000
 _RESERVED = ("published", "benchmarks")
 PAPER_EXPERIMENTS = (
     "initial-signal",
@@ -45,13 +48,13 @@ PAPER_EXPERIMENTS = (
 class Survival(Strict):
     """Thresholds of the three survival rules; data and labels both read them here."""
 
-    relative: float = Field(2.0, gt=0)
+    relative: float = Field(default=2.0, gt=0)
     """`relative`: S_k above this many times the mean over all p DFT bins."""
 
-    absolute: float = Field(10.0, gt=0)
+    absolute: float = Field(default=10.0, gt=0)
     """`absolute`: S_k above this signal."""
 
-    retained: float = Field(0.1, gt=0)
+    retained: float = Field(default=0.1, gt=0)
     """`retained`: S_k above this share of its initial value."""
 
 
@@ -67,7 +70,7 @@ class Experiment(Strict):
     trials: int = Field(ge=1, le=1_000_000)
     """Trials a cell: a multiple of the block."""
 
-    block: int | None = Field(None, ge=1)
+    block: int | None = Field(default=None, ge=1)
     """Trials a training job, where it differs from the design's."""
 
 
@@ -77,19 +80,21 @@ class Design(Strict):
     title: str = ""
     """One line about the design, for people."""
 
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: int = Field(default=0, ge=0, lt=2**63)
     """Root of every random draw."""
 
-    block: int = Field(50, ge=1)
+    block: int = Field(default=50, ge=1)
     """Trials a training job. Blocks lie on a fixed grid: 0 … block-1, block … 2·block-1, …"""
 
-    horizons: list[Annotated[int, Field(ge=1)]] = Field([1000, 4000, 10000, 30000], min_length=1)
+    horizons: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[1000, 4000, 10000, 30000], min_length=1
+    )
     """Steps at which tables evaluate survival, up to what was trained; the last step always is."""
 
     survival: Survival = Survival()
     """Thresholds of the survival rules."""
 
-    protocols: dict[str, Protocol] = {"standard": Protocol()}
+    protocols: dict[str, Protocol] = Field(default={"standard": Protocol()})
     """Named sets of everything that shapes a trial and is not an axis."""
 
     experiments: dict[str, Experiment] = Field(min_length=1)
@@ -103,13 +108,17 @@ class Design(Strict):
                 f"{kind}: name {name!r} is not allowed. Names are lower-case words joined by "
                 "hyphens, as in 'initial-signal'"
                 for name in names
-                if not _NAME.fullmatch(name)
+                if not NAME.fullmatch(name)
             ]
+        if not self.protocols:
+            problems.append(
+                "protocols: {} names none. Name one, or leave the key out to have 'standard'"
+            )
         if len(set(self.horizons)) < len(self.horizons):
             problems.append(f"horizons: {self.horizons} names a step twice: name each once")
         for name, protocol in self.protocols.items():
             problems += [f"protocols.{name}.{m}" for m in _protocol_problems(protocol)]
-        for name, experiment in self.experiments.items():
+        for name in self.experiments:
             problems += [f"experiments.{name}.{m}" for m in self._experiment_problems(name)]
         problems = problems or [*self._horizon_problems(), *self._block_problems()]
         if problems:
@@ -125,7 +134,7 @@ class Design(Strict):
                 "Give your own experiment a name of its own"
             )
         protocol = self.protocols.get(experiment.protocol)
-        if protocol is None:
+        if protocol is None and self.protocols:
             problems.append(
                 f"protocol: unknown protocol {experiment.protocol!r}. Allowed: "
                 f"{choices(self.protocols)}." + suggestion(experiment.protocol, self.protocols)
@@ -136,7 +145,7 @@ class Design(Strict):
             near_counts = f"{low} or {low + block}" if low else str(block)
             problems.append(
                 f"trials: {experiment.trials} is not on the grid of blocks of {block}. "
-                f"The nearest are {near_counts}; or set this experiment's block"
+                f"Nearest: {near_counts}; or set this experiment's block"
             )
         axes = experiment.axes.expanded()
         for axis, values in axes.items():
@@ -144,6 +153,8 @@ class Design(Strict):
             if twice:
                 problems.append(f"axes.{axis}: {twice[0]} stands twice: name each value once")
         problems += [f"axes.{m}" for m in _range_problems(axes)]
+        if (count := math.prod(len(values) for values in axes.values())) > _MOST_CELLS:
+            return [*problems, f"axes: {count} cells are too many: at most {_MOST_CELLS}"]
         if not problems:
             for p, d, text in itertools.product(axes["p"], axes["d"], axes["intervention"]):
                 try:
@@ -151,7 +162,7 @@ class Design(Strict):
                 except DesignError as error:
                     problems.append(f"axes.intervention: {text!r}: {error}")
                     break
-        if protocol is not None:
+        if not problems and protocol is not None:
             for p in axes["p"]:
                 count = training_pairs_count(p, protocol.train_share)
                 if not 1 <= count < p * p:
@@ -194,6 +205,12 @@ def _protocol_problems(protocol: Protocol) -> list[str]:
         values = getattr(protocol, key)
         if len(set(values)) < len(values):
             problems.append(f"{key}: {values} names one twice: name each once")
+    dense, every = protocol.record.dense_until, protocol.record.every
+    if (count := min(dense, protocol.steps) + protocol.steps // every) > _MOST_RECORDS:
+        problems.append(
+            f"record: dense_until {dense} and every {every} record about {count} of "
+            f"{protocol.steps} steps: at most {_MOST_RECORDS}"
+        )
     return problems
 
 
@@ -208,6 +225,8 @@ def _range_problems(axes: dict[str, list]) -> list[str]:
     for value in axes["embedding"]:
         if value != "redrawn" and int(value) < 0:
             problems.append(f"embedding: {value} is negative: indices start at 0")
+        if value != "redrawn" and int(value) > LAST_EMBEDDING:
+            problems.append(f"embedding: {value} is too great: at most {LAST_EMBEDDING}")
     return problems
 
 
@@ -231,7 +250,7 @@ def blocks(design: Design, name: str) -> list[Block]:
 def design_name(path: Path) -> str:
     """Return the name of a design file, which names its results folder; refuse an unusable one."""
     name = path.stem
-    if not _NAME.fullmatch(name) or name in _RESERVED:
+    if not NAME.fullmatch(name) or name in _RESERVED:
         raise DesignError(
             f"design name {name!r} is not allowed: it names a folder of results. Use lower-case "
             f"words joined by hyphens, other than {choices(_RESERVED)}"
@@ -249,10 +268,10 @@ def load_design(path: str | Path) -> Design:
         right spelling.
     """
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
+        there = sorted(p.stem for p in path.parent.glob("*.yaml"))
         raise DesignError(
-            f"no design {path}. Allowed: {choices(sorted(p.stem for p in path.parent.glob('*.yaml')))}."
-            + suggestion(path.stem, (p.stem for p in path.parent.glob("*.yaml")))
+            f"no design {path}. Allowed: {choices(there)}." + suggestion(path.stem, there)
         )
     design_name(path)
     return parse_design(read_yaml(path), str(path))
@@ -265,21 +284,37 @@ def parse_design(data: Any, source: str = "design") -> Design:
     try:
         return Design.model_validate(data)
     except ValidationError as error:
-        raise DesignError(explain(error, source)) from None
+        raise DesignError(explain(error, source, data)) from None
 
 
-def explain(error: ValidationError, source: str) -> str:
+def _key(loc: tuple[int | str, ...], data: Any) -> str:
+    """Return where an error is as a key of the file: pydantic also names its unions' tags."""
+    parts = []
+    for part in loc:
+        known = (
+            data if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
+        )
+        if part in known:
+            data = data[part]
+            parts.append(str(part))
+    return ".".join(parts)
+
+
+def explain(error: ValidationError, source: str, data: Any) -> str:
     """Return pydantic's errors as lines of `source: key: what is wrong, and the value`."""
     lines: list[str] = []
     for item in error.errors(include_url=False):
-        # Tags of a union (`function-before`, `range`, `value`) are no keys of the file.
-        loc = ".".join(str(x) for x in item["loc"] if x != "value" and "[" not in str(x))
+        loc = _key(item["loc"], data)
         message = item["msg"].removeprefix("Value error, ")
+        message = re.sub(r" after validation, not .*", "", message)
         value = item["input"]
         if item["type"] == "value_error":
             messages = message.splitlines()
         elif item["type"] == "missing":
             messages = ["this key is required: add it"]
+            loc = f"{loc}.{item['loc'][-1]}".lstrip(".")
+        elif item["type"] in ("dict_type", "model_type"):
+            messages = [f"should be a mapping of keys, not {value!r}"]
         elif item["type"] == "literal_error":
             allowed = re.findall(r"'([^']+)'", item["ctx"]["expected"])
             near = suggestion(value, allowed)
@@ -292,4 +327,5 @@ def explain(error: ValidationError, source: str) -> str:
 
 def schema() -> str:
     """Return the JSON schema of a design file, as text that ends in a newline."""
-    return json.dumps(Design.model_json_schema(mode="validation"), indent=2, ensure_ascii=False) + "\n"
+    content = Design.model_json_schema(mode="validation")
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -16,7 +16,13 @@ from fittest.errors import choices, suggestion
 class Strict(BaseModel):
     """A model that refuses unknown keys by name and never converts one type to another."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -49,26 +55,28 @@ class Optimizer(Strict):
     name: Literal["adamw"] = "adamw"
     """`adamw`: decoupled weight decay on every trained parameter, biases included."""
 
-    lr: float = Field(0.01, gt=0, le=1e6)
+    lr: float = Field(default=0.01, gt=0, le=1e6)
     """Learning rate."""
 
-    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field([0.9, 0.999], min_length=2, max_length=2)
+    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(
+        default=[0.9, 0.999], min_length=2, max_length=2
+    )
     """Decay rates of the two moments."""
 
-    eps: float = Field(1e-8, gt=0, le=1)
+    eps: float = Field(default=1e-8, gt=0, le=1)
     """Added to the root of the second moment."""
 
 
 class Recording(Strict):
     """At which steps a trial is recorded. The last step always is."""
 
-    dense_until: int = Field(1000, ge=0)
+    dense_until: int = Field(default=1000, ge=0)
     """Record at every step from 0 to this one."""
 
-    every: int = Field(100, ge=1)
+    every: int = Field(default=100, ge=1)
     """After that, record at every multiple of this many steps."""
 
-    gradients: int = Field(150, ge=0)
+    gradients: int = Field(default=150, ge=0)
     """About how many log-spaced steps record the embedding's gradient in the Fourier basis."""
 
     snapshots: list[Annotated[int, Field(ge=0)]] = [0, 100, 300, 1000, 3000, 10000, 15000, 30000]
@@ -100,10 +108,10 @@ class Protocol(Strict):
     arithmetic: Literal["float32", "float64"] = "float32"
     """Floating-point type of parameters, activations and moments."""
 
-    steps: int = Field(30000, ge=1, le=100_000_000)
+    steps: int = Field(default=30000, ge=1, le=100_000_000)
     """Optimiser steps."""
 
-    train_share: float = Field(0.8, gt=0, lt=1)
+    train_share: float = Field(default=0.8, gt=0, lt=1)
     """Share of the p² ordered pairs used for training, drawn without replacement; full batch."""
 
     frozen: list[Literal["embedding"]] = []

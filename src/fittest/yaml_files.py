@@ -20,7 +20,8 @@ class _Loader(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise DesignError(
-                    f"line {key_node.start_mark.line + 1}: key {key!r} is not text: put it in quotes"
+                    f"line {key_node.start_mark.line + 1}: key {key!r} is not text: "
+                    "put it in quotes"
                 )
             if key in seen:
                 raise DesignError(
@@ -49,5 +50,5 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(text, Loader=_Loader)
     except DesignError as error:
         raise DesignError(f"{path}: {error}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:  # a bad `!!int ''` or `!!bool x` is an IndexError or a KeyError
         raise DesignError(f"{path} is not valid YAML: {error}") from error

@@ -1,0 +1,177 @@
+"""The trajectory file: the recorded life of a block of trials, one HDF5 file a block.
+
+`SCHEMA` is the documented content; docs/data-dictionary.md is generated from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from fittest.cells import AXES, Block
+from fittest.errors import FileError
+from fittest.files import FLAG, describe, open_dataset, write_dataset
+from fittest.fourier import circle_frequencies
+from fittest.protocol import Protocol
+
+if TYPE_CHECKING:
+    from fittest.training.recorder import Record
+
+KIND = "trajectories"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a file: dims, dtype (`float` is that of the arithmetic), name and units."""
+
+    dims: tuple[str, ...]
+    dtype: str
+    long_name: str
+    units: str = "1"
+    flag: bool = False
+    always: bool = True
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes it is written with."""
+        return describe(self.long_name, self.units, **(FLAG if self.flag else {}))
+
+
+SCHEMA = {
+    "trial": Variable(("trial",), "int64", "trial number within the cell"),
+    "step": Variable(("step",), "int64", "optimiser steps done", "step"),
+    "frequency": Variable(("frequency",), "int64", "Fourier frequency k of a circle", "1/p"),
+    "gradient_step": Variable(("gradient_step",), "int64", "optimiser steps done", "step"),
+    "snapshot_step": Variable(("snapshot_step",), "int64", "optimiser steps done", "step"),
+    "token": Variable(("token",), "int64", "token (row of the embedding)"),
+    "dimension": Variable(("dimension",), "int64", "embedding dimension (column)"),
+    "pair": Variable(("pair",), "int64", "ordered pair (a, b) as a·p + b"),
+    "signal": Variable(
+        ("trial", "step", "frequency"), "float", "signal S_k, norm of F_k", "embedding unit"
+    ),
+    "mean_signal": Variable(
+        ("trial", "step"), "float", "mean signal over all p DFT bins", "embedding unit"
+    ),
+    "train_loss": Variable(("trial", "step"), "float", "mean loss on training pairs", "nat"),
+    "test_loss": Variable(("trial", "step"), "float", "mean loss on test pairs", "nat"),
+    "train_accuracy": Variable(("trial", "step"), "float", "share of training pairs right"),
+    "test_accuracy": Variable(("trial", "step"), "float", "share of test pairs right"),
+    "parameter_norm": Variable(
+        ("trial", "step"), "float", "Euclidean norm of all parameters", "parameter unit"
+    ),
+    "gradient_signal": Variable(
+        ("trial", "gradient_step", "frequency"),
+        "float",
+        "norm of the DFT of the loss's gradient by the embedding",
+        "nat/embedding unit",
+    ),
+    "initial_embedding": Variable(
+        ("trial", "token", "dimension"), "float", "embedding at step 0", "embedding unit"
+    ),
+    "final_embedding": Variable(
+        ("trial", "token", "dimension"), "float", "embedding at the last step", "embedding unit"
+    ),
+    "snapshot_embedding": Variable(
+        ("snapshot_step", "token", "dimension"),
+        "float",
+        "embedding of the block's first trial",
+        "embedding unit",
+    ),
+    "train_pair": Variable(("trial", "pair"), "int8", "pair is for training", flag=True),
+    "named_frequency": Variable(
+        ("trial", "named"),
+        "int64",
+        "circles that the intervention resolved to, in the order named",
+        "1/p",
+        always=False,
+    ),
+    "named": Variable(("named",), "int64", "place among the circles named", always=False),
+}
+"""Name → variable. `always=False`: only where the intervention names circles."""
+
+
+def trajectory_dataset(
+    block: Block,
+    protocol: Protocol,
+    record: Record,
+    *,
+    initial_embedding: np.ndarray,
+    train_pairs: np.ndarray,
+    named_frequencies: np.ndarray,
+    attributes: dict[str, Any],
+) -> xr.Dataset:
+    """Return the dataset of a block from what its ensemble recorded.
+
+    Parameters
+    ----------
+    block, protocol, record
+        What was trained, and its record.
+    initial_embedding, train_pairs, named_frequencies
+        Of `InitialState`: shapes (T, p, d), (T, N) and (T, m).
+    attributes
+        Seed, engine, device, provenance.
+    """
+    cell = block.cell
+    dtype = np.dtype(protocol.arithmetic)
+    trials = len(train_pairs)
+    is_training = np.zeros((trials, cell.p**2), dtype=np.int8)
+    np.put_along_axis(is_training, train_pairs, 1, axis=1)
+    values: dict[str, np.ndarray] = {
+        "trial": np.array(block.trials),
+        "frequency": circle_frequencies(cell.p),
+        "token": np.arange(cell.p),
+        "dimension": np.arange(cell.d),
+        "pair": np.arange(cell.p**2),
+        "initial_embedding": initial_embedding.astype(dtype),
+        "final_embedding": record.final.embedding,
+        "train_pair": is_training,
+    }
+    if named_frequencies.shape[1]:
+        values["named_frequency"] = named_frequencies
+        values["named"] = np.arange(named_frequencies.shape[1])
+    for name in SCHEMA:
+        if name not in values and hasattr(record, name):
+            values[name] = getattr(record, name)
+    variables = {
+        name: (SCHEMA[name].dims, array, SCHEMA[name].attributes) for name, array in values.items()
+    }
+    return xr.Dataset(
+        variables,
+        attrs={
+            "protocol": protocol.full,
+            "protocol_name": block.protocol,
+            **{axis: getattr(cell, axis) for axis in AXES},
+            "dtype": str(dtype),
+            **attributes,
+        },
+    )
+
+
+def write_trajectories(dataset: xr.Dataset, path: Path) -> None:
+    """Write a block's dataset, whole or not at all."""
+    write_dataset(dataset, path, KIND)
+
+
+def open_trajectories(path: str | Path) -> xr.Dataset:
+    """Read a trajectory file into memory and check its content against `SCHEMA`.
+
+    Raises
+    ------
+    FileError
+        As `fittest.files.open_dataset`, and where a variable is missing or has other dims.
+    """
+    dataset = open_dataset(path, KIND)
+    for name, variable in SCHEMA.items():
+        if name not in dataset.variables:
+            if variable.always:
+                raise FileError(f"{path} has no variable {name!r}. Remove it and make it again.")
+        elif dataset[name].dims != variable.dims:
+            raise FileError(
+                f"{path}: {name!r} has dims {dataset[name].dims}, not {variable.dims}. Remove it "
+                "and make it again."
+            )
+    return dataset
