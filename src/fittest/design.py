@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,7 +150,7 @@ class Design(Strict):
             )
         axes = experiment.axes.expanded()
         for axis, values in axes.items():
-            twice = [v for v in dict.fromkeys(values) if values.count(v) > 1]
+            twice = [v for v, count in Counter(values).items() if count > 1]
             if twice:
                 problems.append(f"axes.{axis}: {twice[0]} stands twice: name each value once")
         problems += [f"axes.{m}" for m in _range_problems(axes)]
@@ -329,3 +330,11 @@ def schema() -> str:
     """Return the JSON schema of a design file, as text that ends in a newline."""
     content = Design.model_json_schema(mode="validation")
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def parse_protocol(text: str, source: str) -> Protocol:
+    """Check a protocol given as JSON text; `source` starts each message."""
+    try:
+        return Protocol.model_validate_json(text)
+    except ValidationError as error:
+        raise DesignError(explain(error, source)) from None

@@ -110,7 +110,12 @@ def open_dataset(path: str | Path, kind: str | None = None) -> xr.Dataset:
     try:
         # Flags stay int8: decoding a fill value would turn them into floats.
         with xr.open_dataset(path, engine="h5netcdf", mask_and_scale=False) as dataset:
-            return dataset.load()
+            dataset.load()
+        for variable in dataset.variables.values():
+            # Of the file, not of the data: a table computed from these must not inherit them.
+            for name in ("_FillValue", "coordinates"):
+                variable.attrs.pop(name, None)
+        return dataset
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         raise FileError(f"{path} cannot be read ({error}). {_remedy(path)}") from error
 

@@ -281,7 +281,10 @@ def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _standardise(values: np.ndarray, axis: int | None) -> np.ndarray:
     """Return z scores (ddof 0) over an axis, or over all points; NaN where constant or missing."""
     with _quiet():
-        return np.asarray(stats.zscore(values, axis=axis, nan_policy="omit"))
+        top = np.nanmax(values, axis=axis, keepdims=True, initial=-np.inf)
+        bottom = np.nanmin(values, axis=axis, keepdims=True, initial=np.inf)
+        # Of a constant row, rounding of the mean can leave scipy a spread of 1e-17 to divide by.
+        return np.where(top > bottom, stats.zscore(values, axis=axis, nan_policy="omit"), np.nan)
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:

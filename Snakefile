@@ -1,0 +1,26 @@
+# fittest: which representation does a network learn?
+#
+#   design ─► embeddings ─► trajectories ─► tables ─► statistics ─► figures
+#
+# Data flows left to right, one file a stage; docs/architecture.md says why. The design named in
+# config/config.yaml (or --config design=NAME) is read and checked before any job runs.
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+rule all:
+    "Everything of the design: trajectories, tables, statistics and figures."
+    input:
+        lambda w: [*rules.tables.input, *rules.statistics.input, *rules.figures.input],
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/statistics.smk"
+include: "workflow/rules/figures.smk"

@@ -1,0 +1,220 @@
+"""`fittest …`: every stage of the pipeline as a command, for Snakemake and for people without it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fittest.errors import FittestError
+
+log = logging.getLogger("fittest")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status: 0 done, 1 an error of the user's, 130 stopped."""
+    arguments = _parser().parse_args(argv)
+    _set_up_logging(arguments.log)
+    try:
+        arguments.run(arguments)
+    except FittestError as error:
+        log.error("error: %s", error)
+        return 1
+    except OSError as error:
+        log.error("error: %s%s", error.strerror or error, f": {error.filename}" if error.filename else "")
+        return 1
+    except KeyboardInterrupt:
+        log.error("stopped; nothing half-written is left, and the same command starts again")
+        return 130
+    return 0
+
+
+def _set_up_logging(log_file: Path | None) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if log_file is not None:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(log_file, mode="w", encoding="utf-8"))
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", handlers=handlers, force=True
+    )
+
+
+# Each command imports what it needs when it runs: none but `train` ever imports torch.
+
+
+def _embed(a: argparse.Namespace) -> None:
+    from fittest.embeddings import write_embedding
+
+    write_embedding(a.output, a.seed, a.p, a.d, a.index)
+
+
+def _train(a: argparse.Namespace) -> None:
+    from fittest.cells import Block, parse_intervention
+    from fittest.design import load_design, parse_protocol
+    from fittest.errors import DesignError, choices, suggestion
+
+    block = Block.from_path(a.output)
+    parse_intervention(block.cell.intervention).check(block.cell.p, block.cell.d)
+    seed = a.seed
+    if a.design is not None:
+        design = load_design(a.design)
+        if block.protocol not in design.protocols:
+            raise DesignError(
+                f"{a.design} has no protocol {block.protocol!r}. Allowed: "
+                f"{choices(design.protocols)}." + suggestion(block.protocol, design.protocols)
+            )
+        protocol = design.protocols[block.protocol]
+        seed = design.seed if seed is None else seed
+    else:
+        protocol = parse_protocol(a.protocol, "--protocol")
+    from fittest.training.block import train_block
+
+    train_block(
+        a.output,
+        protocol,
+        seed or 0,
+        embedding_file=a.embedding,
+        base_file=a.base,
+        device=a.device,
+        threads=a.threads,
+    )
+
+
+def _table(a: argparse.Namespace) -> None:
+    from fittest.design import load_design
+    from fittest.files import open_dataset, write_dataset
+    from fittest.survival import survival_rates
+    from fittest.tables import gather_survival, gather_timeline, gather_trial
+
+    if a.kind == "rates":
+        dataset = survival_rates(open_dataset(a.inputs[0], "survival table"))
+    else:
+        design = load_design(a.design)
+        if a.kind == "trial":
+            dataset = gather_trial(a.inputs[0], 0, design.survival)
+        else:
+            gather = {"survival": gather_survival, "timeline": gather_timeline}[a.kind]
+            dataset = gather(a.inputs, design.survival, design.horizons)
+    write_dataset(dataset, a.output, f"{a.kind} table")
+
+
+def _statistics(a: argparse.Namespace) -> None:
+    from fittest import statistics
+    from fittest.files import open_dataset, write_text
+
+    if a.kind == "correlation":
+        frame = statistics.correlation(
+            open_dataset(a.inputs[0], "rates table"), open_dataset(a.inputs[1], "survival table")
+        )
+    else:
+        frame = statistics.decision(open_dataset(a.inputs[0], "timeline table"))
+    write_text(a.output, statistics.write_csv(frame))
+
+
+def _figure(a: argparse.Namespace) -> None:
+    from fittest.figures import draw_figure
+
+    draw_figure(a.name, a.inputs, a.output)
+
+
+def _headline(a: argparse.Namespace) -> None:
+    from fittest.headline import headline
+
+    print(headline(a.folder))
+
+
+def _schema(a: argparse.Namespace) -> None:
+    from fittest.design import schema
+
+    print(schema(), end="")
+
+
+def _dictionary(a: argparse.Namespace) -> None:
+    from fittest.dictionary import data_dictionary
+
+    print(data_dictionary(), end="")
+
+
+def _check(a: argparse.Namespace) -> None:
+    from fittest.design import blocks, load_design
+
+    for path in a.designs:
+        design = load_design(path)
+        for name, experiment in design.experiments.items():
+            steps = design.protocols[experiment.protocol].steps
+            print(
+                f"{path}: {name}: {len(blocks(design, name))} training jobs of "
+                f"{experiment.block or design.block} trials, {steps} steps each"
+            )
+
+
+def _fingerprint(a: argparse.Namespace) -> None:
+    from fittest.training.fingerprint import record
+
+    record(a.neutral)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fittest",
+        description="Which representation does a network learn? Every stage as a command.",
+    )
+    parser.add_argument("--log", type=Path, help="also write messages to this file")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: object, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        return sub
+
+    embed = command("embed", _embed, "draw a shared base embedding and its spectrum")
+    embed.add_argument("output", type=Path)
+    embed.add_argument("--p", type=int, required=True, help="modulus")
+    embed.add_argument("--d", type=int, required=True, help="embedding dimension")
+    embed.add_argument("--index", type=int, required=True, help="which of the seed's embeddings")
+    embed.add_argument("--seed", type=int, default=0, help="the design's seed (default 0)")
+
+    train = command("train", _train, "train the block of trials that the output's path spells")
+    train.add_argument("output", type=Path, help="…/PROTOCOL/p~59/d~128/…/trials~0-49.h5")
+    how = train.add_mutually_exclusive_group(required=True)
+    how.add_argument("--design", type=Path, help="design file that has the protocol")
+    how.add_argument("--protocol", help="the protocol's values as JSON; {} is all defaults")
+    train.add_argument("--seed", type=int, help="the design's seed (default: the design's, or 0)")
+    train.add_argument("--embedding", type=Path, help="file of the shared base embedding")
+    train.add_argument("--base", type=Path, help="trajectory file of the unperturbed trials")
+    train.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    train.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
+
+    table = command("table", _table, "gather trajectories into a table, or rates from a table")
+    table.add_argument("kind", choices=("survival", "timeline", "trial", "rates"))
+    table.add_argument("inputs", type=Path, nargs="+", help="trajectory files, or the survival table")
+    table.add_argument("-o", "--output", type=Path, required=True)
+    table.add_argument("--design", type=Path, help="design file, for thresholds and horizons")
+
+    statistic = command("statistics", _statistics, "compute the statistics of an experiment")
+    statistic.add_argument("kind", choices=("correlation", "decision"))
+    statistic.add_argument("inputs", type=Path, nargs="+", help="its tables")
+    statistic.add_argument("-o", "--output", type=Path, required=True)
+
+    figure = command("figure", _figure, "draw a figure as PDF, SVG and PNG, beside its data")
+    figure.add_argument("name")
+    figure.add_argument("inputs", type=Path, nargs="+", help="its tables and statistics")
+    figure.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
+
+    line = command("headline", _headline, "print what a design's results say")
+    line.add_argument("folder", type=Path, help="results folder of the design")
+
+    check = command("check", _check, "check designs and say what they would train")
+    check.add_argument("designs", type=Path, nargs="+")
+
+    command("schema", _schema, "print the JSON schema of a design file")
+    command("dictionary", _dictionary, "print the data dictionary")
+    mark = command("fingerprint", _fingerprint, "record the training code as it now is")
+    mark.add_argument("--neutral", metavar="WHY", help="why the change alters no trained number")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

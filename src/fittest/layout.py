@@ -1,0 +1,62 @@
+"""Where everything of a design lies below its results folder. The one place that names folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fittest.cells import Block, Cell, parse_intervention
+from fittest.design import Design, blocks
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of one design.
+
+    root
+        `RESULTS/DESIGN`.
+    design
+        What is planned.
+    """
+
+    root: Path
+    design: Design
+
+    def embedding(self, cell: Cell) -> Path:
+        """File of the shared base embedding of a cell."""
+        return (
+            self.root / f"embeddings/p~{cell.p}/d~{cell.d}" / f"embedding~{cell.embedding}.h5"
+        )
+
+    def trajectory(self, block: Block) -> Path:
+        """Trajectory file of a block."""
+        return self.root / "trajectories" / block.path
+
+    def trajectories(self, experiment: str) -> list[Path]:
+        """Trajectory files of an experiment, cell by cell."""
+        return [self.trajectory(block) for block in blocks(self.design, experiment)]
+
+    def first_trajectory(self, experiment: str) -> Path:
+        """The block that holds trial 0 of an experiment's first cell."""
+        return self.trajectory(blocks(self.design, experiment)[0])
+
+    def inputs(self, block: Block) -> dict[str, Path]:
+        """What training a block reads: its shared embedding, and its unperturbed trajectory."""
+        needed = {}
+        if block.cell.base_index is not None:
+            needed["embedding"] = self.embedding(block.cell)
+        if parse_intervention(block.cell.intervention).needs_base:
+            needed["base"] = self.trajectory(block.base)
+        return needed
+
+    def table(self, experiment: str, kind: str) -> Path:
+        """A table of an experiment: `survival`, `rates`, `timeline` or `trial`."""
+        return self.root / "tables" / experiment / f"{kind}.nc"
+
+    def statistic(self, experiment: str, kind: str) -> Path:
+        """Statistics of an experiment: `correlation` or `decision`."""
+        return self.root / "statistics" / experiment / f"{kind}.csv"
+
+    def figure(self, name: str, suffix: str) -> Path:
+        """A figure's file: `pdf`, `svg`, `png`, or `csv` for the data it was drawn from."""
+        return self.root / "figures" / f"{name}.{suffix}"

@@ -1,0 +1,205 @@
+"""The statistics of an experiment, as tidy tables: one row a number, with interval and sample size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import stats
+
+from fittest import fitness
+from fittest.survival import MISSING
+
+COLUMNS = (
+    "statistic",
+    "rule",
+    "horizon",
+    "estimate",
+    "low",
+    "high",
+    "baseline",
+    "p_value",
+    "n_embeddings",
+    "n_trials",
+    "n_circles",
+    "method",
+)
+
+# The bootstrap's and permutations' own seed: a number must not depend on when it was computed.
+_SEED = 2405_17420
+
+
+def by_embedding(table: xr.Dataset) -> xr.Dataset:
+    """Return the table with an `embedding` dimension and no other axis.
+
+    Raises
+    ------
+    ValueError
+        If the experiment varies another axis: these statistics compare embeddings.
+    """
+    if "embedding" not in table.dims:
+        table = table.expand_dims("embedding")
+    known = {"embedding", "trial", "frequency", "horizon", "rule", "step", "update"}
+    other = sorted(set(map(str, table.dims)) - known)
+    if other:
+        raise ValueError(f"the table varies {', '.join(other)}: select one value of each first")
+    return table
+
+
+def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
+    """Return whether initial signal decides survival, by every rule at every horizon (Fig. 6 left).
+
+    Parameters
+    ----------
+    rates
+        Survival rates of an experiment that varies the embedding (`survival_rates`).
+    survival
+        Its survival table, for the number of circles.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `COLUMNS`. Statistics: `pearson_within` (mean over embeddings of r within each, the
+        primary figure) and `pearson_within_sd`, `pearson_pooled`, `logistic_slope`,
+        `line_slope`, `line_intercept`, `circles`, `share_3_to_5`.
+    """
+    rates, survival = by_embedding(rates), by_embedding(survival)
+    signal = rates["initial_signal"].transpose("embedding", "frequency").values
+    n_trials = int((survival["circles"].isel(horizon=-1, rule=0) >= 0).sum())
+    rows = []
+    for rule in rates["rule"].values:
+        for horizon in rates["horizon"].values:
+            at = rates.sel(rule=rule, horizon=horizon).transpose("embedding", "frequency")
+            rng = np.random.default_rng(_SEED)
+            pooled = fitness.pooled_correlation(signal, at["rate"].values, n_trials=n_trials, rng=rng)
+            within, _, spread = fitness.within_correlation(
+                signal, at["rate"].values, n_trials=n_trials, rng=rng
+            )
+            slope = fitness.logistic_slope(
+                signal, at["survived_count"].values, at["trials"].values, rng=rng
+            )
+            line = fitness.least_squares(signal, at["rate"].values)
+            where = {"rule": str(rule), "horizon": int(horizon)}
+            sizes = {key: getattr(within, key) for key in ("n_embeddings", "n_trials", "n_circles")}
+            rows += [
+                {"statistic": "pearson_within", **where, **vars(within)},
+                {
+                    "statistic": "pearson_within_sd",
+                    **where,
+                    **sizes,
+                    "estimate": spread,
+                    "method": "standard deviation over embeddings of r within each",
+                },
+                {"statistic": "pearson_pooled", **where, **vars(pooled)},
+                {"statistic": "logistic_slope", **where, **vars(slope)},
+            ]
+            rows += [
+                {
+                    "statistic": name,
+                    **where,
+                    **sizes,
+                    "estimate": value,
+                    "method": "least squares over all circles; slope per embedding unit of signal",
+                }
+                for name, value in zip(("line_slope", "line_intercept"), line, strict=True)
+            ]
+            rows += _counts(survival.sel(rule=rule, horizon=horizon)["circles"], where)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _counts(circles: xr.DataArray, where: dict) -> list[dict]:
+    """Return the mean number of circles and the share of trials with 3 to 5."""
+    values = circles.transpose("embedding", "trial").values
+    known = values[values != MISSING]
+    sizes = {"n_embeddings": len(values), "n_trials": len(known)}
+    few = int(((known >= 3) & (known <= 5)).sum())
+    low, high = fitness.wilson(few, len(known))
+    mean_low, mean_high = _mean_interval(values)
+    return [
+        {
+            "statistic": "circles",
+            **where,
+            **sizes,
+            "estimate": known.mean() if len(known) else np.nan,
+            "low": mean_low,
+            "high": mean_high,
+            "method": "mean circles a trial; percentile bootstrap over embeddings",
+        },
+        {
+            "statistic": "share_3_to_5",
+            **where,
+            **sizes,
+            "estimate": few / len(known) if len(known) else np.nan,
+            "low": float(low),
+            "high": float(high),
+            "method": "share of trials with 3 to 5 circles; Wilson",
+        },
+    ]
+
+
+def _mean_interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the 95% bootstrap interval over rows of the mean of all known values."""
+    rows = np.where(values == MISSING, np.nan, values.astype(float))
+    if len(rows) < 2:
+        return np.nan, np.nan
+    means = np.nanmean(rows, axis=1)  # every embedding has as many trials
+    result = stats.bootstrap(
+        (means,),
+        np.mean,
+        method="percentile",
+        n_resamples=2000,
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def decision(timeline: xr.Dataset) -> pd.DataFrame:
+    """Return how early survival is decided: AUC of the signal at each step for survival at each horizon.
+
+    Parameters
+    ----------
+    timeline
+        An experiment's timeline (`fittest.tables.gather_timeline`).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `rule`, `horizon`, `step`, `auc`, `low`, `high`, `baseline`, `n_trials`, `n_embeddings`
+        and `method`. Steps after a horizon are left out: they would predict the past.
+    """
+    timeline = by_embedding(timeline).stack(run=("embedding", "trial"))
+    n_embeddings = timeline.unstack("run").sizes["embedding"]
+    signal = timeline["signal"].transpose("run", "step", "frequency").values
+    frames = []
+    for rule in timeline["rule"].values:
+        for horizon in timeline["horizon"].values:
+            fate = timeline["survived"].sel(rule=rule, horizon=horizon)
+            until = timeline["step"].values <= horizon
+            result = fitness.auc_over_time(
+                signal[:, until],
+                fate.transpose("run", "frequency").values,
+                rng=np.random.default_rng(_SEED),
+            )
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "rule": str(rule),
+                        "horizon": int(horizon),
+                        "step": timeline["step"].values[until],
+                        "auc": result.auc,
+                        "low": result.low,
+                        "high": result.high,
+                        "baseline": result.baseline,
+                        "n_trials": result.n_trials,
+                        "n_embeddings": n_embeddings,
+                        "method": "mean over trials of ROC AUC among a trial's circles; "
+                        "percentile bootstrap over trials",
+                    }
+                )
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+def write_csv(frame: pd.DataFrame) -> str:
+    """Return a tidy table as CSV text, numbers to nine significant digits."""
+    return frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")

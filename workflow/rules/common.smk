@@ -1,0 +1,74 @@
+# What all rules share. No logic here: the package decides, rules connect files.
+from pathlib import Path
+
+from fittest.cells import Block, Cell
+from fittest.errors import DesignError
+from fittest.figures.registry import FIGURES
+from fittest.layout import Layout
+from fittest.settings import read_design, read_settings
+from fittest.sources import source_files
+from fittest.training.version import TRAINING_VERSION
+
+try:
+    settings = read_settings(config)
+    design_name, design = read_design(settings)
+except DesignError as error:
+    raise WorkflowError(str(error)) from None
+
+root = Path(settings.results) / design_name
+layout = Layout(root, design)
+# Figures and statistics of this experiment exist where the design has it.
+has_initial_signal = "initial-signal" in design.experiments
+
+
+wildcard_constraints:
+    protocol="[a-z0-9-]+",
+    figure="|".join(FIGURES),
+    p=r"\d+",
+    d=r"\d+",
+    wd=r"[0-9.e+-]+",
+    width=r"\d+",
+    embedding=r"\d+|redrawn",
+    intervention="[a-z0-9.-]+",
+    trials=r"\d+-\d+",
+    experiment="[a-z0-9-]+",
+
+
+def known_protocol(name):
+    if name not in design.protocols:
+        raise WorkflowError(f"design {design_name} has no protocol {name!r}.")
+    return design.protocols[name]
+
+
+def training_inputs(wildcards):
+    path = f"{wildcards.protocol}/{Cell.from_texts(wildcards).path}/trials~{wildcards.trials}.h5"
+    return layout.inputs(Block.from_path(path))
+
+
+def needs(experiment):
+    """Refuse a target whose experiment the design does not have."""
+    if experiment not in design.experiments:
+        raise WorkflowError(
+            f"design {design_name} has no experiment {experiment!r}, which this target needs. "
+            f"It has: {', '.join(design.experiments)}. Add it to {settings.design_path}, or choose "
+            "another design with --config design=NAME."
+        )
+
+
+def known_experiment(name):
+    needs(name)
+    return name
+
+
+def figure_names():
+    """The figures whose experiments the design has."""
+    return [name for name, figure in FIGURES.items() if figure.experiment in design.experiments]
+
+
+def figure_files(name):
+    needs(FIGURES[name].experiment)
+    return [layout.figure(name, suffix) for suffix in ("png", "pdf", "svg", "csv")]
+
+
+def figure_inputs(name):
+    return [root / path for path in FIGURES[name].inputs]

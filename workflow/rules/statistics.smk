@@ -1,0 +1,35 @@
+# Tables to statistics: one row a number, with its interval, baseline and sample size.
+
+
+rule correlate:
+    "Initial signal against survival rate: Pearson, logistic regression, counts."
+    input:
+        tables=[root / "tables/{experiment}/rates.nc", root / "tables/{experiment}/survival.nc"],
+        code=source_files("fittest.statistics"),
+    output:
+        root / "statistics/{experiment}/correlation.csv",
+    log:
+        root / "logs/statistics/{experiment}-correlation.log",
+    shell:
+        "fittest --log {log:q} statistics correlation {input.tables:q} -o {output:q}"
+
+
+rule time_decision:
+    "How early survival is decided: AUC of the signal at each step."
+    input:
+        tables=root / "tables/{experiment}/timeline.nc",
+        code=source_files("fittest.statistics"),
+    output:
+        root / "statistics/{experiment}/decision.csv",
+    log:
+        root / "logs/statistics/{experiment}-decision.log",
+    shell:
+        "fittest --log {log:q} statistics decision {input.tables:q} -o {output:q}"
+
+
+rule statistics:
+    "All statistics of the design (CSV)."
+    input:
+        [layout.statistic("initial-signal", kind) for kind in ("correlation", "decision")]
+        if has_initial_signal
+        else [],

@@ -1,0 +1,77 @@
+# Trajectories to tables. Each lists the package's files it comes from: an edit there remakes it.
+
+
+rule gather_survival:
+    "Who survived, by every rule at every horizon."
+    input:
+        trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
+        code=source_files("fittest.tables"),
+    output:
+        root / "tables/{experiment}/survival.nc",
+    params:
+        survival=design.survival.model_dump_json(),
+        horizons=design.horizons,
+    log:
+        root / "logs/tables/{experiment}-survival.log",
+    shell:
+        "fittest --log {log:q} table survival {input.trajectories:q} -o {output:q}"
+        " --design {settings.design_path:q}"
+
+
+rule gather_timeline:
+    "Signals and scores at log-spaced steps, with each circle's fate."
+    input:
+        trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
+        code=source_files("fittest.tables"),
+    output:
+        root / "tables/{experiment}/timeline.nc",
+    params:
+        survival=design.survival.model_dump_json(),
+        horizons=design.horizons,
+    log:
+        root / "logs/tables/{experiment}-timeline.log",
+    shell:
+        "fittest --log {log:q} table timeline {input.trajectories:q} -o {output:q}"
+        " --design {settings.design_path:q}"
+
+
+rule gather_trial:
+    "Trial 0 of an experiment's first cell, at full time resolution."
+    input:
+        trajectories=lambda w: layout.first_trajectory(known_experiment(w.experiment)),
+        code=source_files("fittest.tables"),
+    output:
+        root / "tables/{experiment}/trial.nc",
+    params:
+        survival=design.survival.model_dump_json(),
+    log:
+        root / "logs/tables/{experiment}-trial.log",
+    shell:
+        "fittest --log {log:q} table trial {input.trajectories:q} -o {output:q}"
+        " --design {settings.design_path:q}"
+
+
+rule rate_survival:
+    "Survival rate of every circle over trials, with its interval."
+    input:
+        table=root / "tables/{experiment}/survival.nc",
+        code=source_files("fittest.survival"),
+    output:
+        root / "tables/{experiment}/rates.nc",
+    log:
+        root / "logs/tables/{experiment}-rates.log",
+    shell:
+        "fittest --log {log:q} table rates {input.table:q} -o {output:q}"
+
+
+rule tables:
+    "All tables of the design (NetCDF)."
+    input:
+        [
+            layout.table(name, kind)
+            for name in design.experiments
+            for kind in ("survival", "rates")
+        ],
+        [layout.table("initial-signal", kind) for kind in ("timeline", "trial")]
+        if has_initial_signal
+        else [],

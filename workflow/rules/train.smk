@@ -1,0 +1,46 @@
+# Embeddings and training. The shell lines are one stable command each: everything that shapes a
+# number stands in params, which Snakemake compares, and what only says where to run does not.
+
+
+rule draw_embedding:
+    "A shared base embedding with its spectrum."
+    output:
+        root / "embeddings/p~{p}/d~{d}/embedding~{embedding}.h5",
+    params:
+        seed=design.seed,
+        version=TRAINING_VERSION,
+    log:
+        root / "logs/draw_embedding/p~{p}-d~{d}-embedding~{embedding}.log",
+    shell:
+        "fittest --log {log:q} embed {output:q} --p {wildcards.p} --d {wildcards.d}"
+        " --index {wildcards.embedding} --seed {params.seed}"
+
+
+rule train:
+    "A block of trials of one cell, trained as an ensemble."
+    input:
+        unpack(training_inputs),
+    output:
+        root
+        / "trajectories/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
+        / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.h5",
+    params:
+        protocol=lambda w: known_protocol(w.protocol).identity,
+        seed=design.seed,
+        version=TRAINING_VERSION,
+        files=lambda w, input: [f"--{name}={path}" for name, path in input.items()],
+    log:
+        root
+        / "logs/train/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
+        / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.log",
+    threads: settings.threads
+    shell:
+        # exec: a signal sent to the job reaches the training process itself.
+        "exec fittest --log {log:q} train {output:q} --protocol {params.protocol:q}"
+        " --seed {params.seed} {params.files:q} --device {settings.device:q} --threads {threads}"
+
+
+rule trajectories:
+    "All training of the design."
+    input:
+        [path for name in design.experiments for path in layout.trajectories(name)],
