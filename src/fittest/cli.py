@@ -1,4 +1,4 @@
-"""`fittest …`: every stage of the pipeline as a command, for Snakemake and for people without it."""
+"""`fittest …`: every stage of the pipeline as a command, with Snakemake or without."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("fittest")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit status: 0 done, 1 an error of the user's, 130 stopped."""
+    """Run the command line; return its status: 0 done, 1 an error of the user's, 130 stopped."""
     arguments = _parser().parse_args(argv)
     _set_up_logging(arguments.log)
     try:
@@ -23,7 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         log.error("error: %s", error)
         return 1
     except OSError as error:
-        log.error("error: %s%s", error.strerror or error, f": {error.filename}" if error.filename else "")
+        log.error(
+            "error: %s%s", error.strerror or error, f": {error.filename}" if error.filename else ""
+        )
         return 1
     except KeyboardInterrupt:
         log.error("stopped; nothing half-written is left, and the same command starts again")
@@ -36,9 +38,12 @@ def _set_up_logging(log_file: Path | None) -> None:
     if log_file is not None:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(log_file, mode="w", encoding="utf-8"))
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", handlers=handlers, force=True
-    )
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    # The package's own logger only: other libraries chatter.
+    log.handlers = handlers
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 # Each command imports what it needs when it runs: none but `train` ever imports torch.
@@ -189,7 +194,9 @@ def _parser() -> argparse.ArgumentParser:
 
     table = command("table", _table, "gather trajectories into a table, or rates from a table")
     table.add_argument("kind", choices=("survival", "timeline", "trial", "rates"))
-    table.add_argument("inputs", type=Path, nargs="+", help="trajectory files, or the survival table")
+    table.add_argument(
+        "inputs", type=Path, nargs="+", help="trajectory files, or the survival table"
+    )
     table.add_argument("-o", "--output", type=Path, required=True)
     table.add_argument("--design", type=Path, help="design file, for thresholds and horizons")
 

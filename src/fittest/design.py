@@ -335,6 +335,10 @@ def schema() -> str:
 def parse_protocol(text: str, source: str) -> Protocol:
     """Check a protocol given as JSON text; `source` starts each message."""
     try:
-        return Protocol.model_validate_json(text)
+        data = json.loads(text)
+    except ValueError as error:
+        raise DesignError(f"{source}: {text!r} is not valid JSON: {error}") from None
+    try:
+        return Protocol.model_validate(data)
     except ValidationError as error:
-        raise DesignError(explain(error, source)) from None
+        raise DesignError(explain(error, source, data)) from None

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 class FittestError(Exception):
-    """Base of every error that is the user's to mend; the command line prints it without a trace."""
+    """Base of every error that is the user's to mend; printed without a trace."""
 
 
 class DesignError(FittestError, ValueError):

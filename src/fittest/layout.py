@@ -24,9 +24,7 @@ class Layout:
 
     def embedding(self, cell: Cell) -> Path:
         """File of the shared base embedding of a cell."""
-        return (
-            self.root / f"embeddings/p~{cell.p}/d~{cell.d}" / f"embedding~{cell.embedding}.h5"
-        )
+        return self.root / f"embeddings/p~{cell.p}/d~{cell.d}" / f"embedding~{cell.embedding}.h5"
 
     def trajectory(self, block: Block) -> Path:
         """Trajectory file of a block."""

@@ -28,7 +28,7 @@ def provenance() -> dict[str, str]:
 
 
 def git_revision() -> str:
-    """Return the revision of the checkout the package runs from, `-dirty` if edited, or `unknown`."""
+    """Return the revision the package runs from, `-dirty` if edited, or `unknown`."""
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match="],

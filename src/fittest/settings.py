@@ -43,7 +43,7 @@ def read_settings(config: dict[str, Any]) -> Settings:
     try:
         return Settings.model_validate(config)
     except ValidationError as error:
-        raise DesignError(explain(error, "config")) from None
+        raise DesignError(explain(error, "config", config)) from None
 
 
 def read_design(settings: Settings) -> tuple[str, Design]:

@@ -1,4 +1,4 @@
-"""The statistics of an experiment, as tidy tables: one row a number, with interval and sample size."""
+"""The statistics of an experiment, as tidy tables: one row a number, with interval and size."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
         for horizon in rates["horizon"].values:
             at = rates.sel(rule=rule, horizon=horizon).transpose("embedding", "frequency")
             rng = np.random.default_rng(_SEED)
-            pooled = fitness.pooled_correlation(signal, at["rate"].values, n_trials=n_trials, rng=rng)
+            pooled = fitness.pooled_correlation(
+                signal, at["rate"].values, n_trials=n_trials, rng=rng
+            )
             within, _, spread = fitness.within_correlation(
                 signal, at["rate"].values, n_trials=n_trials, rng=rng
             )
@@ -113,7 +115,7 @@ def _counts(circles: xr.DataArray, where: dict) -> list[dict]:
     known = values[values != MISSING]
     sizes = {"n_embeddings": len(values), "n_trials": len(known)}
     few = int(((known >= 3) & (known <= 5)).sum())
-    low, high = fitness.wilson(few, len(known))
+    low, high = fitness.wilson(np.array(few), np.array(len(known)))
     mean_low, mean_high = _mean_interval(values)
     return [
         {
@@ -154,7 +156,7 @@ def _mean_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def decision(timeline: xr.Dataset) -> pd.DataFrame:
-    """Return how early survival is decided: AUC of the signal at each step for survival at each horizon.
+    """Return how early survival is decided: AUC of the signal at each step for each horizon.
 
     Parameters
     ----------
@@ -164,8 +166,8 @@ def decision(timeline: xr.Dataset) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `rule`, `horizon`, `step`, `auc`, `low`, `high`, `baseline`, `n_trials`, `n_embeddings`
-        and `method`. Steps after a horizon are left out: they would predict the past.
+        Columns `rule`, `horizon`, `step`, `auc`, `low`, `high`, `baseline`, `n_trials`,
+        `n_embeddings` and `method`. Steps after a horizon are left out.
     """
     timeline = by_embedding(timeline).stack(run=("embedding", "trial"))
     n_embeddings = timeline.unstack("run").sizes["embedding"]

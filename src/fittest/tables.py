@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ EARLY_UPDATES = 4
 """A survival table holds each circle's gradient at updates 1 … this many (paper, Fig. 7)."""
 
 _SCORES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy", "parameter_norm")
-_FLAG = {"flag_values": [0, 1], "flag_meanings": "died survived"}
+_FLAG: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "died survived"}
 _AXIS_NAMES = {
     "p": ("modulus", "1"),
     "d": ("embedding dimension", "1"),

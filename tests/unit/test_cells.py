@@ -93,6 +93,7 @@ def test_a_path_spells_what_the_architecture_says():
     assert block.path == A_PATH
     assert list(block.trials) == list(range(50))
     assert Cell().path == "p~59/d~128/wd~0.5/width~100/embedding~0/intervention~none"
+    assert Cell(weight_decay=1.0).path == Cell().path.replace("0.5", "1")
 
 
 def test_the_base_of_a_block_is_the_same_trials_without_intervention():

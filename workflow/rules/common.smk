@@ -62,7 +62,11 @@ def known_experiment(name):
 
 def figure_names():
     """The figures whose experiments the design has."""
-    return [name for name, figure in FIGURES.items() if figure.experiment in design.experiments]
+    return [
+        name
+        for name, figure in FIGURES.items()
+        if figure.experiment in design.experiments
+    ]
 
 
 def figure_files(name):

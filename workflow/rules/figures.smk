@@ -14,10 +14,10 @@ rule draw_figure:
             labels={"figure": "{figure}"},
         ),
         multiext(str(root / "figures/{figure}"), ".pdf", ".svg", ".csv"),
-    params:
-        stem=lambda w: root / "figures" / w.figure,
     log:
         root / "logs/figures/{figure}.log",
+    params:
+        stem=lambda w: root / "figures" / w.figure,
     shell:
         "fittest --log {log:q} figure {wildcards.figure} {input.tables:q} -o {params.stem:q}"
 

@@ -4,7 +4,10 @@
 rule correlate:
     "Initial signal against survival rate: Pearson, logistic regression, counts."
     input:
-        tables=[root / "tables/{experiment}/rates.nc", root / "tables/{experiment}/survival.nc"],
+        tables=[
+            root / "tables/{experiment}/rates.nc",
+            root / "tables/{experiment}/survival.nc",
+        ],
         code=source_files("fittest.statistics"),
     output:
         root / "statistics/{experiment}/correlation.csv",
@@ -30,6 +33,9 @@ rule time_decision:
 rule statistics:
     "All statistics of the design (CSV)."
     input:
-        [layout.statistic("initial-signal", kind) for kind in ("correlation", "decision")]
+        [
+            layout.statistic("initial-signal", kind)
+            for kind in ("correlation", "decision")
+        ]
         if has_initial_signal
         else [],

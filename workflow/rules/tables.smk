@@ -8,11 +8,11 @@ rule gather_survival:
         code=source_files("fittest.tables"),
     output:
         root / "tables/{experiment}/survival.nc",
+    log:
+        root / "logs/tables/{experiment}-survival.log",
     params:
         survival=design.survival.model_dump_json(),
         horizons=design.horizons,
-    log:
-        root / "logs/tables/{experiment}-survival.log",
     shell:
         "fittest --log {log:q} table survival {input.trajectories:q} -o {output:q}"
         " --design {settings.design_path:q}"
@@ -25,11 +25,11 @@ rule gather_timeline:
         code=source_files("fittest.tables"),
     output:
         root / "tables/{experiment}/timeline.nc",
+    log:
+        root / "logs/tables/{experiment}-timeline.log",
     params:
         survival=design.survival.model_dump_json(),
         horizons=design.horizons,
-    log:
-        root / "logs/tables/{experiment}-timeline.log",
     shell:
         "fittest --log {log:q} table timeline {input.trajectories:q} -o {output:q}"
         " --design {settings.design_path:q}"
@@ -42,10 +42,10 @@ rule gather_trial:
         code=source_files("fittest.tables"),
     output:
         root / "tables/{experiment}/trial.nc",
-    params:
-        survival=design.survival.model_dump_json(),
     log:
         root / "logs/tables/{experiment}-trial.log",
+    params:
+        survival=design.survival.model_dump_json(),
     shell:
         "fittest --log {log:q} table trial {input.trajectories:q} -o {output:q}"
         " --design {settings.design_path:q}"

@@ -6,11 +6,11 @@ rule draw_embedding:
     "A shared base embedding with its spectrum."
     output:
         root / "embeddings/p~{p}/d~{d}/embedding~{embedding}.h5",
+    log:
+        root / "logs/draw_embedding/p~{p}-d~{d}-embedding~{embedding}.log",
     params:
         seed=design.seed,
         version=TRAINING_VERSION,
-    log:
-        root / "logs/draw_embedding/p~{p}-d~{d}-embedding~{embedding}.log",
     shell:
         "fittest --log {log:q} embed {output:q} --p {wildcards.p} --d {wildcards.d}"
         " --index {wildcards.embedding} --seed {params.seed}"
@@ -24,16 +24,16 @@ rule train:
         root
         / "trajectories/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
         / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.h5",
-    params:
-        protocol=lambda w: known_protocol(w.protocol).identity,
-        seed=design.seed,
-        version=TRAINING_VERSION,
-        files=lambda w, input: [f"--{name}={path}" for name, path in input.items()],
     log:
         root
         / "logs/train/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
         / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.log",
     threads: settings.threads
+    params:
+        protocol=lambda w: known_protocol(w.protocol).identity,
+        seed=design.seed,
+        version=TRAINING_VERSION,
+        files=lambda w, input: [f"--{name}={path}" for name, path in input.items()],
     shell:
         # exec: a signal sent to the job reaches the training process itself.
         "exec fittest --log {log:q} train {output:q} --protocol {params.protocol:q}"

@@ -1,0 +1,1 @@
+"""Training: initial arrays, the loop, what it records. Only its torch modules import torch."""

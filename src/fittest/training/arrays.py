@@ -56,7 +56,8 @@ class Parameters:
 class InitialState:
     """What the trials of a block start from.
 
-    parameters
+    Parameters
+    ----------
         Their parameters, float64.
     train_pairs
         Shape (T, N): pair indices a·p + b, increasing along N.

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from fittest.cells import Block
@@ -15,10 +16,10 @@ from fittest.errors import DesignError, FileError
 from fittest.progress import Progress, duration
 from fittest.protocol import Protocol
 from fittest.provenance import provenance
-from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
 from fittest.training.arrays import initial_state
 from fittest.training.ensemble import train_ensemble
 from fittest.training.version import TRAINING_VERSION
+from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
 
 log = logging.getLogger("fittest")
 
@@ -126,7 +127,7 @@ def _device_name(device: str) -> str:
     return f"{device} ({torch.cuda.get_device_name(device)})"
 
 
-def _final_signal(path: Path, block: Block) -> object:
+def _final_signal(path: Path, block: Block) -> np.ndarray:
     base = open_trajectories(path)
     if list(base["trial"].values) != list(block.trials):
         raise FileError(f"{path} does not hold trials {block.first}-{block.last}. Remove it.")

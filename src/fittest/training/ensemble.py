@@ -36,7 +36,7 @@ def train_ensemble(
     train_pairs
         Shape (T, N): indices a·p + b of the pairs for training; the rest is for test.
     protocol
-        How to train; its `init`, `train_share` and `redraw` are not used, since the arrays are given.
+        How to train; `init`, `train_share` and `redraw` are not used: the arrays are given.
     weight_decay
         Decoupled weight decay of every trained parameter.
     device
@@ -84,7 +84,7 @@ def _train_stack(
     optimizer = torch.optim.AdamW(
         trained,
         lr=protocol.optimizer.lr,
-        betas=tuple(protocol.optimizer.betas),
+        betas=(protocol.optimizer.betas[0], protocol.optimizer.betas[1]),
         eps=protocol.optimizer.eps,
         weight_decay=weight_decay,
         fused=True,

@@ -1,8 +1,8 @@
 """Cross-entropy and its gradient, in the form that survives float32.
 
-With the true class's logit z_y, the loss of a pair is softplus(m), m = logsumexp_{j≠y} z_j - z_y. The
-gradient is sigmoid(m) · softmax_{j≠y} for the other classes and minus their sum, -sigmoid(m), for
-the true one: nothing cancels. The framework's own form computes softmax_y - 1 instead; near a loss
+With the true class's logit z_y, the loss of a pair is softplus(m), m = logsumexp_{j≠y} z_j - z_y.
+The gradient is sigmoid(m) · softmax_{j≠y} for the other classes and minus their sum, -sigmoid(m),
+for the true one: nothing cancels. The framework's own form computes softmax_y - 1 instead; near a loss
 of 1e-6 that is the difference of two numbers within 1e-6 of 1, of which float32 keeps a few bits,
 and training goes wrong (docs/method.md, Arithmetic).
 """
@@ -41,15 +41,19 @@ def loss_of_margin(m: torch.Tensor) -> torch.Tensor:
     return m.clamp_min(0) + torch.log1p(torch.exp(-m.abs()))
 
 
-def exact_gradient_(logits: torch.Tensor, label: torch.Tensor, pairs: int) -> tuple[torch.Tensor, ...]:
-    """Replace the logits by the gradient of the mean loss over `pairs` pairs; return m and correct."""
+def exact_gradient_(
+    logits: torch.Tensor, label: torch.Tensor, pairs: int
+) -> tuple[torch.Tensor, ...]:
+    """Replace logits by the gradient of the mean loss over `pairs` pairs; return m, correct."""
     m, total, correct = margin(logits, label)
     share = torch.sigmoid(m).div_(pairs)
     logits.mul_(share / total).scatter_(1, label, -share)
     return m, correct
 
 
-def naive_gradient_(logits: torch.Tensor, label: torch.Tensor, pairs: int) -> tuple[torch.Tensor, ...]:
+def naive_gradient_(
+    logits: torch.Tensor, label: torch.Tensor, pairs: int
+) -> tuple[torch.Tensor, ...]:
     """Do the same as the framework's own cross-entropy does: softmax - 1 for the true class.
 
     Only the gradient is naive. The margin returned, hence the recorded loss, is the exact one.

@@ -1,8 +1,8 @@
 """A stack of networks on a fixed batch of pairs: forward pass, and backward pass written out.
 
-The first layer uses [E_a, E_b] W₁ = E_a W₁ᵃ + E_b W₁ᵇ: two (p × d)(d × h) products and a gather over
-pairs, exact and far cheaper than a (pairs × 2d)(2d × h) product. The backward pass is written out, not
-left to autograd, so that every large array is allocated once; a test holds it to autograd.
+The first layer uses [E_a, E_b] W₁ = E_a W₁ᵃ + E_b W₁ᵇ: two (p × d)(d × h) products and a gather
+over pairs, exact and far cheaper than a (pairs × 2d)(2d × h) product. The backward pass is written
+out, not left to autograd, so that every large array is allocated once; a test holds it to autograd.
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ def forward(parameters: list[torch.Tensor], batch: Batch) -> torch.Tensor:
     return batch.logits
 
 
-def backward(
-    parameters: list[torch.Tensor], gradients: list[torch.Tensor], batch: Batch
-) -> None:
+def backward(parameters: list[torch.Tensor], gradients: list[torch.Tensor], batch: Batch) -> None:
     """Fill the gradients, given that `batch.logits` holds the loss's gradient by the logits.
 
     Overwrites the batch's activations.

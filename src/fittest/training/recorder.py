@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,17 +39,15 @@ class Record:
     @classmethod
     def concatenate(cls, records: list[Record]) -> Record:
         """Return the records of several stacks of trials as one; snapshots are the first's."""
-        first = records[0]
-        joined = {}
+        joined: dict[str, Any] = {}
         for field in fields(cls):
             parts = [getattr(record, field.name) for record in records]
-            shared = field.name.endswith("step") or field.name == "snapshot_embedding"
-            joined[field.name] = parts[0] if shared else None
             if field.name == "final":
                 joined["final"] = Parameters.stack(parts)
-            elif not shared:
+            elif field.name.endswith("step") or field.name == "snapshot_embedding":
+                joined[field.name] = parts[0]
+            else:
                 joined[field.name] = np.concatenate(parts)
-        assert joined["step"] is first.step
         return cls(**joined)
 
 

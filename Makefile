@@ -1,0 +1,64 @@
+# make quick   the environment, then the quick design to its figures and headline
+# make test    the environment, then all tests
+# make bench   speed and memory of the training engines
+# make lint    formatting, lint and types
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+BIN := $(CURDIR)/$(VENV)/bin
+# Ours first: jobs call `fittest` by name.
+export PATH := $(BIN):$(PATH)
+# One thread a process: jobs in parallel use the cores.
+export OMP_NUM_THREADS := 1
+DESIGN ?= quick
+
+.PHONY: quick run test bench lint format unlock clean help
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '/^# make/s/^# //p' Makefile
+
+quick: DESIGN = quick
+quick: run
+
+# `run` takes any design: make run DESIGN=laptop
+run: $(STAMP)
+	@if ! snakemake --profile profiles/local --config design=$(DESIGN); then \
+	  if [ -n "$$(ls -A .snakemake/locks 2>/dev/null)" ]; then \
+	    echo "A lock is left. If no other snakemake runs in this folder, a killed one left it:"; \
+	    echo "    make unlock && make run DESIGN=$(DESIGN)"; \
+	  fi; exit 1; fi
+	@fittest headline results/$(DESIGN)
+
+unlock: $(STAMP)
+	@snakemake --unlock --config design=$(DESIGN)
+
+test: $(STAMP)
+	python -m pytest -n auto
+
+bench: $(STAMP)
+	python -m benchmarks.training
+
+lint: $(STAMP)
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow
+	mypy
+
+format: $(STAMP)
+	ruff format .
+	ruff check --fix .
+	snakefmt Snakefile workflow
+
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1): make PYTHON=/path/to/python"; exit 1; }
+	@echo "Making the environment in $(VENV) (once; a few minutes)"
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "Python's venv module is needed (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .snakemake build src/*.egg-info

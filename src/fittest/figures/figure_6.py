@@ -1,0 +1,91 @@
+"""Fig. 6 left: survival rate of every circle against its initial signal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from fittest.figures import style
+from fittest.statistics import by_embedding
+
+RULE = "relative"
+_LINE = ("line_slope", "line_intercept")
+_SHOWN = ("pearson_pooled", "pearson_within", *_LINE)
+
+
+def data(rates: xr.Dataset, correlation: pd.DataFrame) -> pd.DataFrame:
+    """Return the tidy data of the figure: points, and the statistics written beside them.
+
+    Columns `panel` (`rate`, `statistic`), `horizon`, `rule`; for rates `embedding`, `frequency`,
+    `initial_signal`, `rate`, `rate_low`, `rate_high`, `trials`; for statistics those of
+    `fittest.statistics.COLUMNS` but the method.
+    """
+    rates = by_embedding(rates)
+    last = int(rates["horizon"].max())
+    at = rates.sel(rule=RULE, horizon=last)
+    names = ["initial_signal", "rate", "rate_low", "rate_high", "trials"]
+    points = at[names].to_dataframe()[names].reset_index().dropna(subset="rate")
+    chosen = (correlation["rule"] == RULE) & (correlation["horizon"] == last)
+    chosen &= correlation["statistic"].isin(_SHOWN)
+    found = (
+        correlation[chosen].drop(columns=["method", "rule", "horizon"]).assign(panel="statistic")
+    )
+    frame = pd.concat([points.assign(panel="rate"), found], ignore_index=True)
+    frame = frame.assign(rule=RULE, horizon=last)
+    whole = ["embedding", "frequency", "trials", "n_embeddings", "n_trials", "n_circles"]
+    front = ["panel", "rule", "horizon"]
+    return frame[front + [c for c in frame if c not in front]].astype(dict.fromkeys(whole, "Int64"))
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """Draw the figure from its tidy data."""
+    points = frame[frame["panel"] == "rate"]
+    found = frame[frame["panel"] == "statistic"].set_index("statistic")
+    figure, ax = plt.subplots(figsize=(0.62 * style.WIDTH, 3.4))
+    spread = [points["rate"] - points["rate_low"], points["rate_high"] - points["rate"]]
+    ax.errorbar(
+        points["initial_signal"],
+        points["rate"],
+        # A rate of 0 or 1 is an end of its own interval; rounding may put it 1e-17 outside.
+        yerr=np.clip(spread, 0, None),
+        fmt="o",
+        ms=3,
+        lw=0.6,
+        color=style.COLOURS[0],
+        ecolor="#9EC5DE",
+        label="a circle, Wilson 95% interval",
+        zorder=2,
+    )
+    slope, intercept = (found.loc[name, "estimate"] for name in _LINE)
+    if np.isfinite([slope, intercept]).all():
+        x = np.array([points["initial_signal"].min(), points["initial_signal"].max()])
+        ax.plot(x, intercept + slope * x, color=style.COLOURS[1], label="least squares", zorder=3)
+    trials = int(found["n_trials"].max())
+    embeddings = points["embedding"].nunique()
+    ax.set_xlabel("initial signal $S_k$ (embedding unit)")
+    ax.set_ylabel(f"survival rate at step {int(frame['horizon'].iloc[0]):,}")
+    ax.set_ylim(-0.04, 1.04)
+    ax.set_title(
+        f"{trials} trials, {embeddings} embeddings, {len(points)} circles\n"
+        + "\n".join(
+            f"{label}: r = {number(found.loc[name])}"
+            for name, label in (
+                ("pearson_within", "within an embedding, mean"),
+                ("pearson_pooled", "all circles pooled"),
+            )
+        ),
+        loc="left",
+    )
+    ax.legend(loc="upper left")
+    return figure
+
+
+def number(row: pd.Series) -> str:
+    """Return an estimate with its 95% interval, or `undefined`."""
+    if np.isnan(row["estimate"]):
+        return "undefined"
+    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else ""
+    return f"{row['estimate']:.2f}{interval}"
