@@ -120,7 +120,15 @@ def _draw_planes(row: np.ndarray, planes: pd.DataFrame, steps: list[int], fate: 
     for ax, step in zip(row, steps, strict=True):
         now = planes[planes["step"] == step]
         ax.scatter(
-            now["x"], now["y"], c=k * now["token"] % p, cmap="twilight_shifted", s=9, vmin=0, vmax=p
+            now["x"],
+            now["y"],
+            c=k * now["token"] % p,
+            cmap="twilight_shifted",
+            edgecolors="#444444",
+            linewidths=0.3,
+            s=9,
+            vmin=0,
+            vmax=p,
         )
         style.bare(ax)
         ax.set_xlim(-reach, reach)

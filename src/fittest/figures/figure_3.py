@@ -106,6 +106,7 @@ def _draw_values(ax: Axes, values: np.ndarray, step: int, more: str) -> None:
         fontsize=8,
     )
     ax.set_xlim(0.3, max(count + 8, 12) + 0.5)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("singular value, largest first")
     ax.set_ylabel("size (embedding unit)")
     ax.set_title(
