@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +21,7 @@ from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
 from fittest.task import training_pairs_count
+from fittest.validation import explain
 from fittest.yaml_files import read_yaml
 
 _MOST_CELLS = 100_000
@@ -129,7 +129,7 @@ class Design(Strict):
     def _experiment_problems(self, name: str) -> list[str]:
         experiment = self.experiments[name]
         problems = []
-        if name not in PAPER_EXPERIMENTS and (near := suggestion(name, PAPER_EXPERIMENTS)):
+        if name not in PAPER_EXPERIMENTS and (near := suggestion(name, PAPER_EXPERIMENTS, 0.85)):
             problems.append(
                 f"name: unknown experiment {name!r}, and too near one the figures know.{near} "
                 "Give your own experiment a name of its own"
@@ -286,44 +286,6 @@ def parse_design(data: Any, source: str = "design") -> Design:
         return Design.model_validate(data)
     except ValidationError as error:
         raise DesignError(explain(error, source, data)) from None
-
-
-def _key(loc: tuple[int | str, ...], data: Any) -> str:
-    """Return where an error is as a key of the file: pydantic also names its unions' tags."""
-    parts = []
-    for part in loc:
-        known = (
-            data if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
-        )
-        if part in known:
-            data = data[part]
-            parts.append(str(part))
-    return ".".join(parts)
-
-
-def explain(error: ValidationError, source: str, data: Any) -> str:
-    """Return pydantic's errors as lines of `source: key: what is wrong, and the value`."""
-    lines: list[str] = []
-    for item in error.errors(include_url=False):
-        loc = _key(item["loc"], data)
-        message = item["msg"].removeprefix("Value error, ")
-        message = re.sub(r" after validation, not .*", "", message)
-        value = item["input"]
-        if item["type"] == "value_error":
-            messages = message.splitlines()
-        elif item["type"] == "missing":
-            messages = ["this key is required: add it"]
-            loc = f"{loc}.{item['loc'][-1]}".lstrip(".")
-        elif item["type"] in ("dict_type", "model_type"):
-            messages = [f"should be a mapping of keys, not {value!r}"]
-        elif item["type"] == "literal_error":
-            allowed = re.findall(r"'([^']+)'", item["ctx"]["expected"])
-            near = suggestion(value, allowed)
-            messages = [f"unknown value {value!r}. Allowed: {choices(allowed)}.{near}"]
-        else:
-            messages = [f"{message[0].lower()}{message[1:]}, not {value!r}"]
-        lines += [f"{source}: {loc}: {m}" if loc else f"{source}: {m}" for m in messages]
-    return "\n".join(dict.fromkeys(lines))
 
 
 def schema() -> str:

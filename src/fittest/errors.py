@@ -18,9 +18,12 @@ class FileError(FittestError):
     """A data file that is missing, incomplete, foreign or of another schema."""
 
 
-def suggestion(word: object, allowed: Iterable[object]) -> str:
-    """Return ` Did you mean 'x'?` for the nearest allowed word, or an empty string."""
-    near = get_close_matches(str(word), [str(a) for a in allowed], n=1, cutoff=0.6)
+def suggestion(word: object, allowed: Iterable[object], cutoff: float = 0.6) -> str:
+    """Return ` Did you mean 'x'?` for the nearest allowed word, or an empty string.
+
+    `cutoff`, 0 … 1, is how alike the two must be.
+    """
+    near = get_close_matches(str(word), [str(a) for a in allowed], n=1, cutoff=cutoff)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

@@ -7,19 +7,14 @@ an embedding. Missing input is NaN, undefined output is NaN; neither warns nor r
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import statsmodels.api as sm
 from numpy.random import Generator
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
-TAIL = 0.025  # share of a distribution beyond each end of a 95% interval
+from fittest.intervals import TAIL, interval, quiet, resample
 
 _METHOD = "{}; interval: 95% percentile bootstrap over embeddings, {} resamples; baseline: {}"
 _PERMUTED = "97.5% quantile of as many permutations of circles within each embedding"
@@ -42,28 +37,6 @@ class Estimate:
     n_circles: int
     method: str
     p_value: float = float("nan")
-
-
-@dataclass(frozen=True)
-class AucOverTime:
-    """Mean ROC AUC with its 95% interval and the trials in which it is defined: shape (step,)."""
-
-    auc: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n_trials: np.ndarray
-    baseline: float = 0.5
-
-
-def wilson(count: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Wilson 95% interval of a share: float64 arrays, NaN where there are no trials.
-
-    `count` (successes) and `trials` (attempts) are of shapes that broadcast.
-    """
-    n = np.asarray(trials, dtype=np.float64)
-    n = np.where(n > 0, n, np.nan)
-    low, high = proportion_confint(np.asarray(count, dtype=np.float64), n, method="wilson")
-    return np.asarray(low), np.asarray(high)
 
 
 def pooled_correlation(
@@ -101,12 +74,12 @@ def pooled_correlation(
     n_points = int(present.sum())
     r = p_value = low = high = baseline = np.nan
     if n_points >= 3:
-        with _quiet():
+        with quiet():
             r, p_value = stats.pearsonr(x[present], y[present])
     if not np.isnan(r):
-        chosen = [np.repeat(np.arange(len(x)), n) for n in _resample(len(x), rng, resamples)]
+        chosen = [np.repeat(np.arange(len(x)), n) for n in resample(len(x), rng, resamples)]
         drawn = _correlation(x[chosen].reshape(resamples, -1), y[chosen].reshape(resamples, -1))
-        low, high = _interval(drawn, len(x))
+        low, high = interval(drawn, len(x))
         products = _permuted_products(_standardise(x, None), _standardise(y, None), rng, resamples)
         baseline = np.quantile(products.sum(axis=1) / n_points, 1 - TAIL)
     method = _METHOD.format("Pearson r over all points, naive p value", resamples, _PERMUTED)
@@ -139,7 +112,7 @@ def within_correlation(
     mean = low = high = baseline = p_value = np.nan
     if n:
         mean = defined.mean()
-        low, high = _interval(_resample(n, rng, resamples) @ defined / n, n)
+        low, high = interval(resample(n, rng, resamples) @ defined / n, n)
         products = _permuted_products(_standardise(x, 1), _standardise(y, 1), rng, resamples)
         chance = (products / n_points).mean(axis=1)
         baseline = np.quantile(chance, 1 - TAIL)
@@ -204,69 +177,12 @@ def logistic_slope(
     low = high = np.nan
     fitted = _fit_logistic(z, counts, np.ones(len(z)))
     if not np.isnan(fitted).any():
-        times = _resample(len(owners), rng, resamples)
+        times = resample(len(owners), rng, resamples)
         drawn = np.array([_fit_logistic(z, counts, n[owner], fitted)[1] for n in times])
-        low, high = _interval(drawn, len(owners))
+        low, high = interval(drawn, len(owners))
     what = "binomial regression, log-odds per standard deviation of signal over all points"
     method = _METHOD.format(what, resamples, "no effect")
     return Estimate(fitted[1], low, high, 0.0, len(owners), n_trials, len(z), method)
-
-
-def auc_over_time(
-    signal: np.ndarray, survived: np.ndarray, *, rng: Generator, resamples: int = 2000
-) -> AucOverTime:
-    """Return how well the signal at each step predicts which circles of a trial survive.
-
-    The AUC is taken among the circles of one trial, since they compete, and averaged over trials.
-    A trial in which all survive or all die has none and is left out.
-
-    Parameters
-    ----------
-    signal
-        Shape (trial, step, circle); NaN where missing.
-    survived
-        Shape (trial, circle), bool or int8: 1 survived, 0 died, -1 missing.
-    rng
-        Draws the resamples of trials, the same at every step.
-    resamples
-        Number of resamples for the percentile interval.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not agree.
-    """
-    signal, survived = np.asarray(signal, dtype=np.float64), np.asarray(survived)
-    if signal.ndim != 3 or survived.shape != (signal.shape[0], signal.shape[2]):
-        raise ValueError(
-            f"signal {signal.shape} must be (trial, step, circle) and survived {survived.shape} "
-            "(trial, circle) of the same trials and circles"
-        )
-    # The Mann-Whitney form of the AUC: it ranks all trials and steps at once.
-    alive, known = (survived == 1)[:, np.newaxis], (survived >= 0)[:, np.newaxis]
-    ranks = stats.rankdata(np.where(known, signal, np.nan), axis=-1, nan_policy="omit")
-    n_known = (~np.isnan(ranks)).sum(axis=-1)
-    n_alive = (~np.isnan(ranks) & alive).sum(axis=-1)
-    pairs = n_alive * (n_known - n_alive)
-    wins = np.nansum(ranks * alive, axis=-1) - n_alive * (n_alive + 1) / 2
-    some = (pairs > 0).any(axis=1)
-    defined = (pairs > 0)[some].astype(np.float64)
-    with _quiet():
-        auc = np.where(defined, wins[some] / pairs[some], 0.0)
-        mean = auc.sum(axis=0) / defined.sum(axis=0)
-        # As float64, since numpy multiplies integer matrices without BLAS.
-        times = _resample(len(auc), rng, resamples).astype(np.float64)
-        drawn = (times @ auc) / (times @ defined)
-    n_trials = defined.sum(axis=0).astype(np.int64)
-    return AucOverTime(mean, *_interval(drawn, n_trials), n_trials)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what numpy, scipy and statsmodels say of undefined results: here those are NaN."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -280,7 +196,7 @@ def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _standardise(values: np.ndarray, axis: int | None) -> np.ndarray:
     """Return z scores (ddof 0) over an axis, or over all points; NaN where constant or missing."""
-    with _quiet():
+    with quiet():
         top = np.nanmax(values, axis=axis, keepdims=True, initial=-np.inf)
         bottom = np.nanmin(values, axis=axis, keepdims=True, initial=np.inf)
         # Of a constant row, rounding of the mean can leave scipy a spread of 1e-17 to divide by.
@@ -289,27 +205,8 @@ def _standardise(values: np.ndarray, axis: int | None) -> np.ndarray:
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Pearson's r over axis 1, leaving out NaN (as `scipy.stats.pearsonr` cannot)."""
-    with _quiet():
+    with quiet():
         return np.nanmean(_standardise(x, 1) * _standardise(y, 1), axis=1)
-
-
-def _resample(n: int, rng: Generator, resamples: int) -> np.ndarray:
-    """Return how often n draws with replacement take each of n units: shape (resamples, n)."""
-    if n == 0:
-        return np.zeros((resamples, 0), dtype=np.int64)
-    return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
-
-
-def _interval(drawn: np.ndarray, n: int | np.ndarray) -> tuple[Any, Any]:
-    """Return the percentile interval over axis 0 of a bootstrap over n units, NaN if n < 2.
-
-    Undefined resamples are left out, but where they are more than the share beyond an end of the
-    interval, that end could be anywhere: NaN.
-    """
-    known = (np.asarray(n) >= 2) & (np.isnan(drawn).mean(axis=0) <= TAIL)
-    with _quiet():
-        low, high = np.nanquantile(drawn, (TAIL, 1 - TAIL), axis=0)
-    return np.where(known, low, np.nan)[()], np.where(known, high, np.nan)[()]
 
 
 def _permuted_products(x: np.ndarray, y: np.ndarray, rng: Generator, resamples: int) -> np.ndarray:
@@ -339,6 +236,6 @@ def _fit_logistic(
         return np.full(2, np.nan)
     exog = sm.add_constant(z[used])
     model = sm.GLM(counts[used], exog, sm.families.Binomial(), freq_weights=weights[used])
-    with _quiet():
+    with quiet():
         fit = model.fit(start_params=start)
     return np.asarray(fit.params) if fit.converged else np.full(2, np.nan)

@@ -12,6 +12,9 @@ from math import gcd
 import numpy as np
 from scipy import fft
 
+# Re or Im F_k is zero where it is below this share of ‖F_k‖: rounding to float32 leaves 1e-7 of it.
+_ZERO = 1e-5
+
 
 def circle_frequencies(p: int) -> np.ndarray:
     """Return the frequencies that are circles: 1 … ⌊(p - 1)/2⌋, int64."""
@@ -78,14 +81,19 @@ def plane(embedding: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
     A direction that is zero, as for a circle squeezed to a line, is returned as NaN: it is missing.
     """
-    f = coefficients(embedding)[k]
-    return _unit(f.real), _unit(f.imag)
+    real, imag = _directions(coefficients(embedding)[k])
+    return real, imag
 
 
-def _unit(vector: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(vector, axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(length > 0, vector / length, np.nan)
+def _directions(f: np.ndarray) -> list[np.ndarray]:
+    """Return the unit vectors along Re F_k and Im F_k, of F's shape, NaN where missing."""
+    size = np.linalg.norm(f, axis=-1, keepdims=True)
+    units = []
+    for vector in (f.real, f.imag):
+        length = np.linalg.norm(vector, axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            units.append(np.where(length > _ZERO * size, vector / length, np.nan))
+    return units
 
 
 def project(embedding: np.ndarray, basis: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -115,7 +123,7 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
     k = circle_frequencies(p)
     f = coefficients(embedding)[..., k, :]
     total = np.zeros(f.shape[:-1])
-    for direction in (_unit(f.real), _unit(f.imag)):
+    for direction in _directions(f):
         x = np.einsum("...nd,...kd->...nk", embedding, direction)
         wave = np.exp(2j * np.pi * np.outer(np.arange(p), k) / p)
         power = np.abs(np.einsum("...nk,nk->...k", x, wave)) ** 2

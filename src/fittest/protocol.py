@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from fittest.errors import choices, suggestion
 
@@ -130,6 +130,12 @@ class Protocol(Strict):
         Snakemake compares this text: a key added later with a default retrains nothing.
         """
         return json.dumps(self.model_dump(exclude_defaults=True), sort_keys=True)
+
+    @field_validator("frozen", "redraw")
+    @classmethod
+    def _sorted(cls, names: list[str]) -> list[str]:
+        """Sort what has no order, so that two spellings are one protocol."""
+        return sorted(names)
 
     @property
     def full(self) -> str:

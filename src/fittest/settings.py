@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from fittest.design import Design, design_name, explain, load_design
+from fittest.design import Design, design_name, load_design
 from fittest.errors import DesignError
 from fittest.protocol import Strict
+from fittest.validation import explain
 
 
 class Settings(Strict):

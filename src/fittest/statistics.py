@@ -8,6 +8,8 @@ import xarray as xr
 from scipy import stats
 
 from fittest import fitness
+from fittest.decision import auc_over_time
+from fittest.intervals import wilson
 from fittest.survival import MISSING
 
 COLUMNS = (
@@ -115,7 +117,7 @@ def _counts(circles: xr.DataArray, where: dict) -> list[dict]:
     known = values[values != MISSING]
     sizes = {"n_embeddings": len(values), "n_trials": len(known)}
     few = int(((known >= 3) & (known <= 5)).sum())
-    low, high = fitness.wilson(np.array(few), np.array(len(known)))
+    low, high = wilson(np.array(few), np.array(len(known)))
     mean_low, mean_high = _mean_interval(values)
     return [
         {
@@ -177,7 +179,7 @@ def decision(timeline: xr.Dataset) -> pd.DataFrame:
         for horizon in timeline["horizon"].values:
             fate = timeline["survived"].sel(rule=rule, horizon=horizon)
             until = timeline["step"].values <= horizon
-            result = fitness.auc_over_time(
+            result = auc_over_time(
                 signal[:, until],
                 fate.transpose("run", "frequency").values,
                 rng=np.random.default_rng(_SEED),

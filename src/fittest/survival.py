@@ -7,7 +7,7 @@ import xarray as xr
 
 from fittest.design import Survival
 from fittest.files import describe
-from fittest.fitness import wilson
+from fittest.intervals import wilson
 
 RULES = ("relative", "absolute", "retained")
 """The survival rules, in the order of every table. `relative` is the paper's."""

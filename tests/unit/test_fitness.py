@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from fittest import fitness
+from fittest import decision, fitness, intervals
 
 Z = stats.norm.ppf(0.975)
 RESAMPLES = 300
@@ -74,13 +74,13 @@ def numbers(estimate) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 10, 50])
 def test_wilson_of_none_and_all_is_the_closed_form(n):
-    low, high = fitness.wilson(np.array([0, n]), np.array([n, n]))
+    low, high = intervals.wilson(np.array([0, n]), np.array([n, n]))
     np.testing.assert_allclose(low, [0, n / (n + Z**2)], atol=1e-12)
     np.testing.assert_allclose(high, [Z**2 / (n + Z**2), 1], atol=1e-12)
 
 
 def test_wilson_keeps_shape_and_is_missing_without_trials():
-    low, high = fitness.wilson(np.array([[0, 3], [2, 0]]), np.array([[0, 10], [4, 0]]))
+    low, high = intervals.wilson(np.array([[0, 3], [2, 0]]), np.array([[0, 10], [4, 0]]))
     assert np.array_equal(np.isnan(low), [[True, False], [False, True]])
     assert np.array_equal(np.isnan(high), np.isnan(low))
     assert (low[0, 1], high[0, 1]) == pytest.approx(proportion_confint(3, 10, method="wilson"))
@@ -433,7 +433,7 @@ def test_auc_is_sklearns_with_ties_and_missing_circles():
     signal[8, 2, 5] = np.nan
     signal[9, 1] = np.nan
     expected = each_auc(signal, survived)
-    curve = fitness.auc_over_time(signal, survived, rng=rng(), resamples=RESAMPLES)
+    curve = decision.auc_over_time(signal, survived, rng=rng(), resamples=RESAMPLES)
     np.testing.assert_allclose(curve.auc, np.nanmean(expected, axis=0), rtol=1e-12)
     assert np.array_equal(curve.n_trials, (~np.isnan(expected)).sum(axis=0))
     assert curve.n_trials[1] == curve.n_trials[0] - 1
@@ -443,16 +443,16 @@ def test_auc_is_sklearns_with_ties_and_missing_circles():
 def test_auc_compares_circles_of_one_trial_only():
     survived = np.array([[1, 0, 0], [1, 0, 0]], dtype=bool)
     signal = np.array([[[3.0, 2, 1]], [[300, 200, 100]]])
-    curve = fitness.auc_over_time(signal, survived, rng=rng(), resamples=50)
+    curve = decision.auc_over_time(signal, survived, rng=rng(), resamples=50)
     assert (curve.auc[0], curve.low[0], curve.high[0]) == (1, 1, 1)
 
 
 def test_auc_of_constant_signal_is_one_half_and_of_reversed_signal_is_mirrored():
     signal, survived = trials_with_survivors()
-    flat = fitness.auc_over_time(np.ones_like(signal), survived, rng=rng(), resamples=50)
+    flat = decision.auc_over_time(np.ones_like(signal), survived, rng=rng(), resamples=50)
     np.testing.assert_allclose(flat.auc, 0.5)
     up, down = (
-        fitness.auc_over_time(s * signal, survived, rng=rng(), resamples=50) for s in (1, -1)
+        decision.auc_over_time(s * signal, survived, rng=rng(), resamples=50) for s in (1, -1)
     )
     np.testing.assert_allclose(up.auc + down.auc, 1)
 
@@ -463,7 +463,7 @@ def test_auc_interval_is_the_percentile_bootstrap_of_scipy_over_trials():
     values = each_auc(signal, survived)
     values = values[~np.isnan(values).all(axis=1)]
     assert np.isnan(values).any()
-    curve = fitness.auc_over_time(signal, survived, rng=rng(), resamples=20000)
+    curve = decision.auc_over_time(signal, survived, rng=rng(), resamples=20000)
     reference = stats.bootstrap(
         (values,), np.nanmean, n_resamples=20000, method="percentile", axis=0, rng=rng(1)
     ).confidence_interval
@@ -473,7 +473,7 @@ def test_auc_interval_is_the_percentile_bootstrap_of_scipy_over_trials():
 
 def test_auc_uses_the_same_resamples_at_every_step():
     signal, survived = trials_with_survivors(steps=1)
-    curve = fitness.auc_over_time(
+    curve = decision.auc_over_time(
         np.repeat(signal, 3, axis=1), survived, rng=rng(), resamples=RESAMPLES
     )
     np.testing.assert_allclose(curve.low, curve.low[0], rtol=1e-12)
@@ -483,19 +483,19 @@ def test_auc_uses_the_same_resamples_at_every_step():
 def test_auc_undefined_trials_change_nothing():
     signal, survived = trials_with_survivors()
     more = np.concatenate([signal[:1], signal]), np.concatenate([0 * survived[:1], survived])
-    expected = fitness.auc_over_time(signal, survived, rng=rng(), resamples=RESAMPLES)
-    curve = fitness.auc_over_time(*more, rng=rng(), resamples=RESAMPLES)
+    expected = decision.auc_over_time(signal, survived, rng=rng(), resamples=RESAMPLES)
+    curve = decision.auc_over_time(*more, rng=rng(), resamples=RESAMPLES)
     np.testing.assert_array_equal([curve.auc, curve.low], [expected.auc, expected.low])
 
 
 def test_auc_that_is_nowhere_defined_is_nan_and_of_one_trial_has_no_interval():
     signal, survived = trials_with_survivors()
-    curve = fitness.auc_over_time(signal, 0 * survived, rng=rng(), resamples=50)
+    curve = decision.auc_over_time(signal, 0 * survived, rng=rng(), resamples=50)
     assert np.isnan([curve.auc, curve.low, curve.high]).all()
     assert np.array_equal(curve.n_trials, np.zeros(6))
     one = survived.copy()
     one[1:] = -1
-    curve = fitness.auc_over_time(signal, one, rng=rng(), resamples=50)
+    curve = decision.auc_over_time(signal, one, rng=rng(), resamples=50)
     assert np.isfinite(curve.auc).all()
     assert np.isnan([curve.low, curve.high]).all()
 
@@ -503,7 +503,7 @@ def test_auc_that_is_nowhere_defined_is_nan_and_of_one_trial_has_no_interval():
 def test_auc_refuses_shapes_that_disagree():
     signal, survived = trials_with_survivors()
     with pytest.raises(ValueError, match="same trials and circles"):
-        fitness.auc_over_time(signal, survived[:, 1:], rng=rng())
+        decision.auc_over_time(signal, survived[:, 1:], rng=rng())
 
 
 # All
@@ -513,7 +513,7 @@ def test_everything_is_decided_by_the_generator():
     data, counts, trials = planted(), binomial(), trials_with_survivors()
 
     def auc(seed):
-        curve = fitness.auc_over_time(*trials, rng=rng(seed), resamples=RESAMPLES)
+        curve = decision.auc_over_time(*trials, rng=rng(seed), resamples=RESAMPLES)
         return (*curve.low, *curve.high)
 
     for run in (
@@ -532,6 +532,6 @@ def test_inputs_are_left_as_they_were():
     data, counts, trials = planted(), binomial(), trials_with_survivors()
     before = [a.copy() for a in (*data, *counts, *trials)]
     pooled(*data), within(*data), slope(*counts)
-    fitness.auc_over_time(*trials, rng=rng(), resamples=50)
+    decision.auc_over_time(*trials, rng=rng(), resamples=50)
     for a, b in zip((*data, *counts, *trials), before, strict=True):
         np.testing.assert_array_equal(a, b)

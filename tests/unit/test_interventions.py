@@ -114,7 +114,6 @@ def test_constructed_lines_have_one_direction_for_both_halves():
     assert np.isnan(circularity(embedding)[np.array(pair) - 1]).all()
 
 
-@pytest.mark.xfail(strict=True, reason="fourier._unit asks for exactly zero, not zero to rounding")
 @pytest.mark.parametrize("p", [10, 15, 60])
 def test_constructed_lines_have_no_circularity_at_any_modulus(p):
     embedding, pair = construct(np.random.default_rng(1), p, 16, 0.5, "line")

@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fittest.figures import style
 from fittest.fourier import plane, project, token_increment
@@ -106,7 +107,7 @@ def _draw_values(ax: Axes, values: np.ndarray, step: int, more: str) -> None:
         fontsize=8,
     )
     ax.set_xlim(0.3, max(count + 8, 12) + 0.5)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("singular value, largest first")
     ax.set_ylabel("size (embedding unit)")
     ax.set_title(

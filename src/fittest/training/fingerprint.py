@@ -87,7 +87,8 @@ def record(neutral: str | None) -> None:
     DesignError
         Where the code changed, the version is the recorded one, and no reason is given.
     """
-    old = read_record() if RECORD.is_file() else {"version": 0, "modules": {}, "neutral": []}
+    first: dict = {"version": 0, "modules": {}, "neutral": []}
+    old = read_record() if RECORD.is_file() else first
     raised = old["version"] != TRAINING_VERSION
     if not raised and not neutral and old["modules"] != fingerprint():
         raise DesignError(

@@ -2,9 +2,9 @@
 
 With the true class's logit z_y, the loss of a pair is softplus(m), m = logsumexp_{j≠y} z_j - z_y.
 The gradient is sigmoid(m) · softmax_{j≠y} for the other classes and minus their sum, -sigmoid(m),
-for the true one: nothing cancels. The framework's own form computes softmax_y - 1 instead; near a loss
-of 1e-6 that is the difference of two numbers within 1e-6 of 1, of which float32 keeps few bits, and
-training goes wrong (docs/method.md, Arithmetic).
+for the true one: nothing cancels. The framework's own form computes softmax_y - 1 instead; near a
+loss of 1e-6 that is the difference of two numbers within 1e-6 of 1, of which float32 keeps few
+bits, and training goes wrong (docs/method.md, Arithmetic).
 """
 
 from __future__ import annotations

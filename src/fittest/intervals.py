@@ -1,0 +1,53 @@
+"""Intervals: Wilson's for shares, and the percentile bootstrap over independent units."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from statsmodels.stats.proportion import proportion_confint
+
+TAIL = 0.025
+"""Share of a distribution beyond each end of a 95% interval."""
+
+
+def wilson(count: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Wilson 95% interval of a share: float64 arrays, NaN where there are no trials.
+
+    `count` (successes) and `trials` (attempts) are of shapes that broadcast.
+    """
+    n = np.asarray(trials, dtype=np.float64)
+    n = np.where(n > 0, n, np.nan)
+    low, high = proportion_confint(np.asarray(count, dtype=np.float64), n, method="wilson")
+    return np.asarray(low), np.asarray(high)
+
+
+def resample(n: int, rng: Generator, resamples: int) -> np.ndarray:
+    """Return how often n draws with replacement take each of n units: shape (resamples, n)."""
+    if n == 0:
+        return np.zeros((resamples, 0), dtype=np.int64)
+    return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+
+
+def interval(drawn: np.ndarray, n: int | np.ndarray) -> tuple[Any, Any]:
+    """Return the percentile interval over axis 0 of a bootstrap over n units, NaN if n < 2.
+
+    Undefined resamples are left out, but where they are more than the share beyond an end of the
+    interval, that end could be anywhere: NaN.
+    """
+    known = (np.asarray(n) >= 2) & (np.isnan(drawn).mean(axis=0) <= TAIL)
+    with quiet():
+        low, high = np.nanquantile(drawn, (TAIL, 1 - TAIL), axis=0)
+    return np.where(known, low, np.nan)[()], np.where(known, high, np.nan)[()]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what numpy, scipy and statsmodels say of undefined results: here those are NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
