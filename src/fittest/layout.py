@@ -39,11 +39,16 @@ class Layout:
         return self.trajectory(blocks(self.design, experiment)[0])
 
     def inputs(self, block: Block) -> dict[str, Path]:
-        """What training a block reads: its shared embedding, and its unperturbed trajectory."""
+        """What training a block reads: its shared embedding, and its unperturbed trajectory.
+
+        Raises DesignError where the intervention is not possible at the cell's p and d.
+        """
         needed = {}
+        intervention = parse_intervention(block.cell.intervention)
+        intervention.check(block.cell.p, block.cell.d)
         if block.cell.base_index is not None:
             needed["embedding"] = self.embedding(block.cell)
-        if parse_intervention(block.cell.intervention).needs_base:
+        if intervention.needs_base:
             needed["base"] = self.trajectory(block.base)
         return needed
 

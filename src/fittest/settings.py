@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from fittest.design import Design, design_name, load_design
-from fittest.errors import DesignError
+from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Strict
 from fittest.validation import explain
+
+DEVICES = ("auto", "cpu", "cuda", "cuda:N")
+"""How devices are spelt; N is a GPU's number."""
 
 
 class Settings(Strict):
@@ -25,11 +30,20 @@ class Settings(Strict):
     results: str = Field("results", min_length=1)
     """Folder of everything generated; each design has a folder of its own in it."""
 
-    device: str = Field("auto", pattern=r"^(auto|cpu|cuda|cuda:\d+)$")
+    device: str = "auto"
     """Where to train: `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`."""
 
     threads: int = Field(1, ge=1, le=1024)
     """CPU threads of one training job. Jobs in parallel use cores better than threads in a job."""
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, value: str) -> str:
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", value):
+            # By spelling alone `gpu` would be nearest to `cpu`.
+            near = suggestion("cuda" if "gpu" in value.lower() else value, DEVICES)
+            raise ValueError(f"unknown device {value!r}. Allowed: {choices(DEVICES)}.{near}")
+        return value
 
     @property
     def design_path(self) -> Path:
@@ -48,5 +62,13 @@ def read_settings(config: dict[str, Any]) -> Settings:
 
 
 def read_design(settings: Settings) -> tuple[str, Design]:
-    """Return the name and content of the design that the settings name."""
-    return design_name(settings.design_path), load_design(settings.design_path)
+    """Return the name and content of the design that the settings name; refuse one not there."""
+    path = settings.design_path
+    if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
+        there = sorted(p.stem for p in Path(settings.designs).glob("*.yaml"))
+        raise DesignError(
+            f"config: design: {settings.design!r} is no design: there is no file {path}. Allowed: "
+            f"the path of a design file, or a name in {settings.designs}: "
+            f"{choices(there) or 'which has none'}." + suggestion(path.stem, there)
+        )
+    return design_name(path), load_design(path)

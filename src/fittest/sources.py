@@ -7,6 +7,7 @@ files found here, so that an edit redraws what it can change and nothing else.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,16 +18,19 @@ _ROOT = Path(__file__).parent
 def source_files(*modules: str) -> list[Path]:
     """Return the files of the modules given and of all they import from the package, sorted.
 
-    Imports under `if TYPE_CHECKING:` do not run and do not count; those inside functions do.
+    Imports under `if TYPE_CHECKING:` do not run and do not count; those inside functions do. A
+    file beside a module that it names, as a style sheet, counts too.
     """
     found: set[str] = set()
+    files: set[Path] = set()
     waiting = list(modules)
     while waiting:
         module = waiting.pop()
         if module not in found:
             found.add(module)
             waiting.extend(_imports(module))
-    return sorted(path for module in found if (path := _path(module)) is not None)
+            files.update(_files(module))
+    return sorted(files)
 
 
 def _path(module: str) -> Path | None:
@@ -41,12 +45,26 @@ def _path(module: str) -> Path | None:
 
 
 @cache
-def _imports(module: str) -> tuple[str, ...]:
+def _nodes(module: str) -> tuple[ast.AST, ...]:
+    path = _path(module)
+    return () if path is None else tuple(_running(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def _files(module: str) -> tuple[Path, ...]:
+    """Return a module's own file and the files beside it that its text names."""
     path = _path(module)
     if path is None:
         return ()
+    texts = [str(n.value) for n in _nodes(module) if isinstance(n, ast.Constant)]
+    beside = [path.with_name(text) for text in texts if re.fullmatch(r"\w+\.\w+", text)]
+    return (path, *(file for file in beside if file.is_file()))
+
+
+@cache
+def _imports(module: str) -> tuple[str, ...]:
     names: list[str] = []
-    for node in _running(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(module):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

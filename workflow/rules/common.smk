@@ -1,8 +1,9 @@
 # What all rules share. No logic here: the package decides, rules connect files.
+import os
 from pathlib import Path
 
-from fittest.cells import Block, Cell
-from fittest.errors import DesignError
+from fittest.cells import AXES, Block
+from fittest.errors import DesignError, choices, suggestion
 from fittest.figures.registry import FIGURES
 from fittest.layout import Layout
 from fittest.settings import read_design, read_settings
@@ -34,15 +35,25 @@ wildcard_constraints:
     experiment="[a-z0-9-]+",
 
 
+def code(*modules):
+    """The package's files that a stage comes from; relative, so that a moved folder stays done."""
+    return [os.path.relpath(path) for path in source_files(*modules)]
+
+
 def known_protocol(name):
     if name not in design.protocols:
-        raise WorkflowError(f"design {design_name} has no protocol {name!r}.")
+        raise WorkflowError(
+            f"design {design_name} has no protocol {name!r}. Allowed: "
+            f"{choices(design.protocols)}.{suggestion(name, design.protocols)}"
+        )
     return design.protocols[name]
 
 
 def training_inputs(wildcards):
-    path = f"{wildcards.protocol}/{Cell.from_texts(wildcards).path}/trials~{wildcards.trials}.h5"
-    return layout.inputs(Block.from_path(path))
+    cell = "/".join(f"{axis}~{wildcards[axis]}" for axis in AXES.values())
+    return layout.inputs(
+        Block.from_path(f"{wildcards.protocol}/{cell}/trials~{wildcards.trials}.h5")
+    )
 
 
 def needs(experiment):

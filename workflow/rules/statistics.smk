@@ -8,7 +8,7 @@ rule correlate:
             root / "tables/{experiment}/rates.nc",
             root / "tables/{experiment}/survival.nc",
         ],
-        code=source_files("fittest.statistics"),
+        code=code("fittest.statistics"),
     output:
         root / "statistics/{experiment}/correlation.csv",
     log:
@@ -21,7 +21,7 @@ rule time_decision:
     "How early survival is decided: AUC of the signal at each step."
     input:
         tables=root / "tables/{experiment}/timeline.nc",
-        code=source_files("fittest.statistics"),
+        code=code("fittest.statistics"),
     output:
         root / "statistics/{experiment}/decision.csv",
     log:

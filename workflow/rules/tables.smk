@@ -5,7 +5,7 @@ rule gather_survival:
     "Who survived, by every rule at every horizon."
     input:
         trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
-        code=source_files("fittest.tables"),
+        code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/survival.nc",
     log:
@@ -22,7 +22,7 @@ rule gather_timeline:
     "Signals and scores at log-spaced steps, with each circle's fate."
     input:
         trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
-        code=source_files("fittest.tables"),
+        code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/timeline.nc",
     log:
@@ -39,7 +39,7 @@ rule gather_trial:
     "Trial 0 of an experiment's first cell, at full time resolution."
     input:
         trajectories=lambda w: layout.first_trajectory(known_experiment(w.experiment)),
-        code=source_files("fittest.tables"),
+        code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/trial.nc",
     log:
@@ -55,7 +55,7 @@ rule rate_survival:
     "Survival rate of every circle over trials, with its interval."
     input:
         table=root / "tables/{experiment}/survival.nc",
-        code=source_files("fittest.survival"),
+        code=code("fittest.survival"),
     output:
         root / "tables/{experiment}/rates.nc",
     log:

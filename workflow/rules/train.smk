@@ -10,7 +10,9 @@ rule draw_embedding:
         root / "logs/draw_embedding/p~{p}-d~{d}-embedding~{embedding}.log",
     params:
         seed=design.seed,
-        version=TRAINING_VERSION,
+        # Snakemake compares values without their names: not a bare number, or it and the seed
+        # could change places unseen.
+        version=f"training version {TRAINING_VERSION}",
     shell:
         "fittest --log {log:q} embed {output:q} --p {wildcards.p} --d {wildcards.d}"
         " --index {wildcards.embedding} --seed {params.seed}"
@@ -32,7 +34,7 @@ rule train:
     params:
         protocol=lambda w: known_protocol(w.protocol).identity,
         seed=design.seed,
-        version=TRAINING_VERSION,
+        version=f"training version {TRAINING_VERSION}",
         files=lambda w, input: [f"--{name}={path}" for name, path in input.items()],
     shell:
         # exec: a signal sent to the job reaches the training process itself.

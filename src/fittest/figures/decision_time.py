@@ -24,9 +24,10 @@ def draw(frame: pd.DataFrame) -> Figure:
         look = style.survivor_look(rank)
         trials = int(some["n_trials"].max())
         label = f"survival at step {horizon:,} ({trials} trials)"
+        look |= {"linestyle": style.LINE_STYLES[rank % len(style.LINE_STYLES)]}
         ax.plot(some["step"], some["auc"], label=label, **look)
         ax.fill_between(
-            some["step"], some["low"], some["high"], color=look["color"], alpha=0.2, lw=0
+            some["step"], some["low"], some["high"], color=look["color"], alpha=0.15, lw=0
         )
     ax.axhline(frame["baseline"].iloc[0], color="black", lw=0.8, ls=":", label="chance")
     style.step_axis(ax, last)
@@ -35,5 +36,5 @@ def draw(frame: pd.DataFrame) -> Figure:
     ax.set_title(
         "How early is survival decided? Mean over trials, 95% interval over trials", loc="left"
     )
-    ax.legend(loc="lower right")
+    ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.4))
     return figure

@@ -84,7 +84,7 @@ def draw(frame: pd.DataFrame) -> Figure:
             _draw_plane(ax, planes[(planes["panel"] == panel) & (planes["index"] == index)], panel)
     note = "numbers: tokens; lines join n and n + Δ, neighbours on the circle"
     if planes[planes["index"].isin(shown)]["ambiguous"].any():
-        note += "; †: singular values nearly those of another pair, the pairing is arbitrary"
+        note += "\n†: singular values nearly those of another pair, the pairing is arbitrary"
     bottom.supxlabel(note, fontsize=8)
     return figure
 
@@ -109,7 +109,7 @@ def _draw_values(ax: Axes, values: np.ndarray, step: int, more: str) -> None:
     ax.set_xlim(0.3, max(count + 8, 12) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("singular value, largest first")
-    ax.set_ylabel("size (embedding unit)")
+    ax.set_ylabel("embedding unit")
     ax.set_title(
         f"One trial at step {step:,}: {count} singular values above {SIGNIFICANT:.0%} "
         f"of the largest{more}"
