@@ -16,7 +16,13 @@ configfile: "config/config.yaml"
 rule all:
     "Everything of the design: trajectories, tables, statistics and figures."
     input:
-        lambda w: [*rules.tables.input, *rules.statistics.input, *rules.figures.input],
+        # Trajectories too: Snakemake does not miss a deleted file whose tables are there.
+        lambda w: [
+            *rules.trajectories.input,
+            *rules.tables.input,
+            *rules.statistics.input,
+            *rules.figures.input,
+        ],
 
 
 include: "workflow/rules/common.smk"

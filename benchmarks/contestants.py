@@ -119,7 +119,6 @@ def time_engine(
     start: InitialState,
     trials: int,
     counted: int,
-    *,
     stack: int | None = None,
     record: Recording = DENSE,
 ) -> float:
@@ -216,17 +215,6 @@ class Floor:
         # In turn, so that a busy moment of the machine does not fall on one of them alone.
         times = [[floor.time(10) for floor in floors] for _ in range(tries)]
         return floors[int(np.argmin(np.min(times, axis=0)))]
-
-
-def time_large_product(n: int = 2048) -> float:
-    """Return the GFLOP/s of one n³ product in float32, the best of three."""
-    a, b, out = (torch.randn(n, n) for _ in range(3))
-    seconds = []
-    for _ in range(3):
-        began = time.process_time()
-        torch.mm(a, b, out=out)
-        seconds.append(time.process_time() - began)
-    return flops([(n, n, n)]) / min(seconds) / 1e9
 
 
 def compiled_stack(size: Size, counted: int) -> Contestant:

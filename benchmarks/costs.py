@@ -1,8 +1,9 @@
-"""What a trial costs besides training: Snakemake, start-up of a process, disk and memory."""
+"""The machine, and what a trial costs besides training: Snakemake, start-up, disk and memory."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -11,11 +12,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+import torch
 
 from fittest.cells import REDRAWN, Block, Cell
 from fittest.protocol import Protocol
+from fittest.provenance import provenance
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.task import training_pairs_count
 from fittest.training.arrays import initial_state
@@ -64,17 +68,37 @@ print(before, peak())
 """
 
 
+def machine() -> dict[str, Any]:
+    """Return what the numbers were measured on."""
+    name = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+        name = found[1] if found else name
+    blas = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    origin = provenance()
+    return {
+        "cpu": name,
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+        "blas": blas[1] if blas else "unknown",
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "date": origin["created"],
+        "git_revision": origin["git_revision"],
+    }
+
+
 def snakemake_costs(*, jobs: int = 60, design: str = "paper") -> dict[str, float | int | str]:
-    """Measure Snakemake's own cost: of one more job, and of planning a design.
+    """Measure Snakemake's own cost: of a job, and of planning a design.
 
     Returns
     -------
     dict
-        `start_seconds` (a workflow of one trivial job, wall), `seconds_per_job` (one more),
-        `jobs_timed`, `design`, `dry_run_seconds` and `design_jobs`.
+        Wall time of a workflow of trivial jobs: `seconds_per_job`, from one job's output to the
+        next one's, and `start_seconds`, all the rest. `jobs_timed`. Planning: `design`,
+        `dry_run_seconds` and `design_jobs`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        one, many = (_time_trivial_jobs(Path(folder) / str(n), n) for n in (1, 1 + jobs))
+        total, each = _time_trivial_jobs(Path(folder), jobs)
     began = time.perf_counter()
     text = _snakemake(
         ROOT,
@@ -83,8 +107,8 @@ def snakemake_costs(*, jobs: int = 60, design: str = "paper") -> dict[str, float
     )
     seconds = time.perf_counter() - began
     return {
-        "start_seconds": one,
-        "seconds_per_job": (many - one) / jobs,
+        "start_seconds": total - jobs * each,
+        "seconds_per_job": each,
         "jobs_timed": jobs,
         "design": design,
         "dry_run_seconds": seconds,
@@ -100,16 +124,16 @@ def count_jobs(text: str) -> int:
     return int(found[1])
 
 
-def _time_trivial_jobs(folder: Path, jobs: int) -> float:
-    folder.mkdir()
+def _time_trivial_jobs(folder: Path, jobs: int) -> tuple[float, float]:
+    """Return wall seconds of a workflow, and between the outputs of one job and the next."""
     (folder / "Snakefile").write_text(WORKFLOW.format(jobs=jobs))
     began = time.perf_counter()
     _snakemake(folder, "--quiet", "all")
-    seconds = time.perf_counter() - began
-    made = sum(path.name.isdecimal() for path in folder.iterdir())
-    if made != jobs:
-        raise RuntimeError(f"snakemake made {made} of {jobs} files in {folder}")
-    return seconds
+    total = time.perf_counter() - began
+    times = sorted(path.stat().st_mtime for path in folder.iterdir() if path.name.isdecimal())
+    if len(times) != jobs:
+        raise RuntimeError(f"snakemake made {len(times)} of {jobs} files in {folder}")
+    return total, (times[-1] - times[0]) / (jobs - 1)
 
 
 def _snakemake(folder: Path, *options: str) -> str:

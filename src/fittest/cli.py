@@ -89,6 +89,7 @@ def _train(a: argparse.Namespace) -> None:
 
 def _table(a: argparse.Namespace) -> None:
     from fittest.design import load_design
+    from fittest.errors import DesignError
     from fittest.files import open_dataset, write_dataset
     from fittest.survival import survival_rates
     from fittest.tables import gather_survival, gather_timeline, gather_trial
@@ -96,6 +97,8 @@ def _table(a: argparse.Namespace) -> None:
     if a.kind == "rates":
         dataset = survival_rates(open_dataset(a.inputs[0], "survival table"))
     else:
+        if a.design is None:
+            raise DesignError(f"table {a.kind} needs --design FILE, for thresholds and horizons")
         design = load_design(a.design)
         if a.kind == "trial":
             dataset = gather_trial(a.inputs[0], 0, design.survival)

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from fittest.axes import LAST_EMBEDDING, Axes
-from fittest.cells import NAME, Block, Cell, parse_intervention
+from fittest.axes import LAST_EMBEDDING, Axes, expand
+from fittest.cells import NAME, REDRAWN, Block, Cell, parse_intervention
 from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
@@ -44,6 +44,9 @@ PAPER_EXPERIMENTS = (
     "width",
 )
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
+
+VARIES = {"initial-signal": ("embedding",)}
+"""Axes that an experiment known to figures and statistics may vary: those it is analysed along."""
 
 
 class Survival(Strict):
@@ -134,6 +137,7 @@ class Design(Strict):
                 f"name: unknown experiment {name!r}, and too near one the figures know.{near} "
                 "Give your own experiment a name of its own"
             )
+        problems += _analysis_problems(name, experiment)
         protocol = self.protocols.get(experiment.protocol)
         if protocol is None and self.protocols:
             problems.append(
@@ -215,6 +219,24 @@ def _protocol_problems(protocol: Protocol) -> list[str]:
     return problems
 
 
+def _analysis_problems(name: str, experiment: Experiment) -> list[str]:
+    """Refuse before training what the experiment's own statistics would refuse after it."""
+    if name not in VARIES:
+        return []
+    problems = [
+        f"axes.{axis}: {name} varies {' and '.join(VARIES[name])} only, not {axis}. Give one "
+        "value, or give the experiment another name"
+        for axis, items in experiment.axes
+        if axis not in VARIES[name] and len(expand(items)) > 1
+    ]
+    if REDRAWN in expand(experiment.axes.embedding):
+        problems.append(
+            f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
+            "indices, or give the experiment another name"
+        )
+    return problems
+
+
 def _range_problems(axes: dict[str, list]) -> list[str]:
     """Check what generators made: a field's own limits only see values that were written out."""
     limits = {"p": (3, 1000), "d": (1, 100_000), "width": (1, 100_000), "weight_decay": (0, 1e3)}
@@ -224,9 +246,9 @@ def _range_problems(axes: dict[str, list]) -> list[str]:
         if bad:
             problems.append(f"{axis}: {bad[0]} is outside {low} … {high:g}")
     for value in axes["embedding"]:
-        if value != "redrawn" and int(value) < 0:
+        if value != REDRAWN and int(value) < 0:
             problems.append(f"embedding: {value} is negative: indices start at 0")
-        if value != "redrawn" and int(value) > LAST_EMBEDDING:
+        if value != REDRAWN and int(value) > LAST_EMBEDDING:
             problems.append(f"embedding: {value} is too great: at most {LAST_EMBEDDING}")
     return problems
 

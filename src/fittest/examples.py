@@ -52,8 +52,8 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
     Returns
     -------
     (dict, dict)
-        Tables by kind and arithmetic, as a reader gets them: written, then opened; and by path, what
-        a CSV file is about and its content.
+        Tables by kind and arithmetic, as a reader gets them: written, then opened; and by path,
+        what a CSV file is about and its content.
     """
     tables: dict[str, dict[str, xr.Dataset]] = {}
     with TemporaryDirectory() as folder:

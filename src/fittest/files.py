@@ -122,7 +122,7 @@ def open_dataset(path: str | Path, kind: str | None = None) -> xr.Dataset:
 
 def _check(path: Path, kind: str | None) -> None:
     if not path.is_file():
-        raise FileError(f"{path} does not exist. {_remedy(path)}")
+        raise FileError(f"{path} does not exist. {_make(path)}")
     try:
         with h5py.File(path, "r") as file:
             attrs = {name: file.attrs.get(name) for name in ("kind", "schema_version", "complete")}
@@ -144,7 +144,11 @@ def _check(path: Path, kind: str | None) -> None:
 
 
 def _remedy(path: Path) -> str:
-    return f"Remove it and run `snakemake {path}` to make it."
+    return f"Remove it, then make it again. {_make(path)}"
+
+
+def _make(path: Path) -> str:
+    return f"Files of a design are made by `snakemake --cores all {path}`."
 
 
 def describe(long_name: str, units: str = "1", **more: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def headline(folder: Path) -> str:
     """
     path = folder / "statistics/initial-signal/correlation.csv"
     if not path.is_file():
-        raise FileError(f"{path} does not exist. Run `snakemake --config design={folder.name}`.")
+        raise FileError(f"{path} does not exist. Run `make run DESIGN={folder.name}`.")
     table = pd.read_csv(path)
     last = int(table["horizon"].max())
     rows = table[(table["rule"] == RULE) & (table["horizon"] == last)].set_index("statistic")

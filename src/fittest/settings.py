@@ -34,7 +34,7 @@ class Settings(Strict):
     """Where to train: `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`."""
 
     threads: int = Field(1, ge=1, le=1024)
-    """CPU threads of one training job. Jobs in parallel use cores better than threads in a job."""
+    """Trials that one training job trains at once on the CPU. Jobs in parallel do as well."""
 
     @field_validator("device")
     @classmethod

@@ -17,6 +17,7 @@ import xarray as xr
 
 from fittest.cells import AXES, REDRAWN, Block
 from fittest.design import Survival
+from fittest.errors import FileError
 from fittest.files import describe
 from fittest.fourier import circularity, token_increment
 from fittest.provenance import provenance
@@ -85,7 +86,7 @@ def gather_trial(path: Path, trial: int, thresholds: Survival) -> xr.Dataset:
     """
     t = open_trajectories(path)
     if int(t["trial"][0]) != trial:
-        raise ValueError(f"{path} does not begin with trial {trial}")
+        raise FileError(f"{path} does not begin with trial {trial}: give the block that does")
     last = [int(t["step"][-1])]
     fate = _survival_of(t, thresholds, last)[["survived"]]
     out = t.drop_vars(["initial_embedding", "train_pair", "pair"]).isel(trial=0)
@@ -188,7 +189,10 @@ def _gather(paths: Iterable[Path], summary: Callable[[xr.Dataset], xr.Dataset]) 
         key = tuple(block.cell.text(axis) for axis in AXES)
         parts.setdefault(key, []).append(summary(t))
     if not parts or len(protocols) > 1 or len(seeds) > 1:
-        raise ValueError("a table holds the trajectories of one protocol and one seed")
+        raise FileError(
+            "a table holds trajectories of one protocol and one seed, and these have "
+            f"{len(protocols)} protocols and {len(seeds)} seeds: gather them apart"
+        )
     joined = [xr.concat(blocks, "trial").sortby("trial") for blocks in parts.values()]
     fill = {
         name: MISSING if variable.dtype.kind == "i" else np.nan
@@ -223,7 +227,8 @@ def _on_axes(table: xr.Dataset, cells: list[dict[str, str]], fill: dict) -> xr.D
         index = pd.MultiIndex.from_arrays([values[axis] for axis in several], names=several)
         coordinates = xr.Coordinates.from_pandas_multiindex(index, "cell")
         table = table.assign_coords(coordinates).unstack("cell", fill_value=fill)
-    table = table.transpose(*several, ...)
+    # Files come in any order; the order of a table does not depend on it.
+    table = table.transpose(*several, ...).sortby(several)
     for axis in AXES:
         if axis not in several:
             table = table.assign_coords({axis: values[axis][0]})

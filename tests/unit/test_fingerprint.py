@@ -27,8 +27,8 @@ class A:
 
 def test_training_code_is_the_code_recorded_for_its_version():
     remedy = (
-        "training code changed: {}. Raise TRAINING_VERSION in src/fittest/training/version.py and run "
-        "`fittest fingerprint`; or, if no trained number changes, run "
+        "training code changed: {}. Raise TRAINING_VERSION in src/fittest/training/version.py and "
+        "run `fittest fingerprint`; or, if no trained number changes, run "
         "`fittest fingerprint --neutral 'WHY'`"
     )
     assert fingerprint.changed() == [], remedy.format(", ".join(fingerprint.changed()))

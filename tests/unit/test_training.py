@@ -130,12 +130,33 @@ def test_a_trial_is_bit_identical_whatever_it_was_trained_with(cell):
 
 
 def test_a_trial_is_bit_identical_whatever_the_thread_count():
-    # Large enough that torch does split its loops, short because two threads may share one core.
+    # Large enough that torch would split its loops, were it let.
     cell, proto = Cell(p=47, d=64, width=100), protocol(30)
-    one = train(cell, proto, [0])
+    one = train(cell, proto, range(3))
     torch.set_num_threads(2)
-    two = train(cell, proto, [0])
+    two = train(cell, proto, range(3), threads=2)
+    assert torch.get_num_threads() == 2, "the caller's setting is left as it was"
     assert np.array_equal(one.signal, two.signal)
+    assert np.array_equal(one.train_loss, two.train_loss)
+
+
+def test_one_failing_trial_ends_the_others_at_once():
+    seen = []
+
+    def interrupt(amount):
+        seen.append(amount)
+        if len(seen) == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(Cell(p=7, d=4, width=5), protocol(100_000), range(4), threads=2, progress=interrupt)
+    assert 20 <= len(seen) < 1000
+
+
+def test_every_step_of_every_trial_counts_as_progress():
+    seen = []
+    train(Cell(p=7, d=4, width=5), protocol(10), range(4), threads=2, progress=seen.append)
+    assert sum(seen) == 40
 
 
 def test_a_stack_follows_single_trials_to_rounding():

@@ -54,20 +54,16 @@ class Parameters:
 
 @dataclass(frozen=True)
 class InitialState:
-    """What the trials of a block start from.
-
-    Parameters
-    ----------
-        Their parameters, float64.
-    train_pairs
-        Shape (T, N): pair indices a·p + b, increasing along N.
-    named_frequencies
-        Shape (T, m): the circles that each trial's intervention resolved to; m is 0 for `none`.
-    """
+    """What the trials of a block start from, trial first."""
 
     parameters: Parameters
+    """Their parameters, float64."""
+
     train_pairs: np.ndarray
+    """Shape (T, N): pair indices a·p + b, increasing along N."""
+
     named_frequencies: np.ndarray
+    """Shape (T, m): the circles that each trial's intervention resolved to; m is 0 for `none`."""
 
 
 def draw_mlp(rng: np.random.Generator, p: int, d: int, width: int, kind: str) -> list[np.ndarray]:

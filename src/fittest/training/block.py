@@ -50,7 +50,7 @@ def train_block(
     device
         `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`.
     threads
-        CPU threads of torch. Blocks in parallel use the cores better than threads in one block.
+        Trials trained at once on the CPU. A trial does not depend on it.
 
     Raises
     ------
@@ -60,7 +60,6 @@ def train_block(
     block = Block.from_path(path)
     cell = block.cell
     device = choose_device(device)
-    torch.set_num_threads(threads)
     embedding = signal = None
     if embedding_file is not None and cell.base_index is not None:
         embedding = read_embedding(embedding_file, seed, cell.p, cell.d, cell.base_index)
@@ -83,6 +82,7 @@ def train_block(
         protocol,
         weight_decay=cell.weight_decay,
         device=device,
+        threads=threads,
         progress=Progress(name, protocol.steps * len(block.trials)),
     )
     dataset = trajectory_dataset(
@@ -97,7 +97,7 @@ def train_block(
             "training_version": TRAINING_VERSION,
             "engine": "torch",
             "device": _device_name(device),
-            "threads": torch.get_num_threads(),
+            "threads": threads,
             "cpu_capability": torch.backends.cpu.get_cpu_capability(),
             "core_seconds": time.process_time() - cpu,
             **provenance(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from fittest.task import labels, test_pairs
 from fittest.training.arrays import Parameters
 from fittest.training.loss import GRADIENTS, loss_of_margin, margin
 from fittest.training.network import Batch, backward, forward
+from fittest.training.parallel import one_thread_inside, run_tasks
 from fittest.training.recorder import Record, Recorder
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -24,6 +26,7 @@ def train_ensemble(
     *,
     weight_decay: float,
     device: str = "cpu",
+    threads: int = 1,
     stack: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Record:
@@ -41,12 +44,14 @@ def train_ensemble(
         Decoupled weight decay of every trained parameter.
     device
         `cpu`, `cuda` or `cuda:N`.
+    threads
+        Trials trained at once on the CPU, each on one thread: a trial's bits do not depend on it.
     stack
         Trials that go through a step together. The default is 1 on the CPU, where a trial's
         activations then stay in the cache and its bits cannot depend on its neighbours, and all of
         them on a GPU.
     progress
-        Called after every step of a stack with the number of trial-steps just done.
+        Called before every step of a stack with the number of trial-steps it is.
 
     Returns
     -------
@@ -55,24 +60,25 @@ def train_ensemble(
     """
     trials = len(train_pairs)
     stack = stack or (1 if device == "cpu" else trials)
-    records = []
-    with torch.no_grad():
-        for first in range(0, trials, stack):
-            some = slice(first, first + stack)
-            part = Parameters(*(array[some] for array in initial.arrays()))
-            records.append(
-                _train_stack(part, train_pairs[some], protocol, weight_decay, device, progress)
-            )
-    return Record.concatenate(records)
+
+    def task(first: int) -> Callable[[Callable[[int], None]], Record]:
+        some = slice(first, first + stack)
+        part = Parameters(*(array[some] for array in initial.arrays()))
+        return partial(_train_stack, part, train_pairs[some], protocol, weight_decay, device)
+
+    tasks = [task(first) for first in range(0, trials, stack)]
+    with one_thread_inside():
+        return Record.concatenate(run_tasks(tasks, threads, progress))
 
 
+@torch.no_grad()
 def _train_stack(
     initial: Parameters,
     train_pairs: np.ndarray,
     protocol: Protocol,
     weight_decay: float,
     device: str,
-    progress: Callable[[int], None] | None,
+    tick: Callable[[int], None],
 ) -> Record:
     dtype = DTYPES[protocol.arithmetic]
     # A copy: on the CPU a tensor may share the array's memory, and training overwrites it.
@@ -118,9 +124,8 @@ def _train_stack(
             scores |= _scores("test", m, correct, trials)
         recorder.keep(step, parameters, gradients[0], scores)
         if step < protocol.steps:
+            tick(trials)
             optimizer.step()
-            if progress is not None:
-                progress(trials)
     return recorder.finish(parameters)
 
 

@@ -1,0 +1,72 @@
+"""Threads across trials: each trial on one thread, so that its bits do not depend on how many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+
+Result = TypeVar("Result")
+
+
+class _Stopped(Exception):
+    """Ends the other tasks once one has failed or the user has interrupted."""
+
+
+@contextmanager
+def one_thread_inside() -> Iterator[None]:
+    """Keep torch from splitting one operation over threads, which changes the order of sums."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def run_tasks(
+    tasks: list[Callable[[Callable[[int], None]], Result]],
+    threads: int,
+    progress: Callable[[int], None] | None,
+) -> list[Result]:
+    """Run tasks on some threads; return their results in order.
+
+    Parameters
+    ----------
+    tasks
+        Each is given a function to call often with the amount just done. PyTorch lets go of the
+        interpreter inside an operation, so that threads do run at once.
+    threads
+        How many.
+    progress
+        Called with those amounts, by one thread at a time.
+
+    Raises
+    ------
+    BaseException
+        Whatever the first task to fail raised, or KeyboardInterrupt; the others stop at their next
+        call.
+    """
+    stop, lock = threading.Event(), threading.Lock()
+
+    def tick(amount: int) -> None:
+        if stop.is_set():
+            raise _Stopped
+        if progress is not None:
+            with lock:
+                progress(amount)
+
+    if threads == 1 or len(tasks) == 1:
+        return [task(tick) for task in tasks]
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(task, tick) for task in tasks]
+        try:
+            return [future.result() for future in running]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

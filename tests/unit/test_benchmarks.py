@@ -1,0 +1,215 @@
+"""The benchmark: what it counts, how it computes ratios, what it writes. Never how fast."""
+
+import json
+import time
+from math import prod
+
+import numpy as np
+import pytest
+import torch
+from benchmarks import contestants, costs, training
+from benchmarks.contestants import WARM_UP, Floor, Size, floor_products, flops, step_time
+from torch.utils.flop_counter import FlopCounterMode
+
+from fittest.cells import Cell
+from fittest.protocol import Protocol, Recording
+from fittest.task import labels
+from fittest.training.arrays import initial_state
+from fittest.training.network import Batch, backward, forward
+
+TINY = Size(7, 4, 5)
+ENGINES = [
+    "float64_loop",
+    "float32_loop",
+    "torch",
+    "torch_ensemble_4",
+    "torch_ensemble_8",
+    "torch_stack_4",
+    "torch_sparse_record",
+    "floor",
+]
+
+
+def counted(run) -> int:
+    # The one in-place product is unknown to torch's counter.
+    more = {torch.ops.aten.baddbmm_: lambda _, a, b, **__: 2 * prod(a) * b[2]}
+    with FlopCounterMode(display=False, custom_mapping=more) as counter, torch.no_grad():
+        run()
+    return counter.get_total_flops()
+
+
+def test_the_floor_counts_the_products_of_one_step():
+    # At the defaults, by hand: 6 p·d·h on tokens, 3 N·h² and 3 N·h·p on pairs, N = 2784.
+    p, d, h, n = 59, 128, 100, 2784
+    assert Size(p, d).rows == n
+    products = floor_products(Size(p, d))
+    assert len(products) == 12
+    assert flops(products) == 2 * (6 * p * d * h + 3 * n * h * h + 3 * n * h * p)
+
+
+@pytest.mark.parametrize("block", [1, 4, 13, 39, 1000])
+def test_the_floor_does_the_products_it_counts(block):
+    floor = Floor(TINY, block)
+    assert counted(floor.step) == flops(floor_products(TINY))
+
+
+@pytest.mark.parametrize("block", [1, 13, 39])
+def test_blocks_of_rows_add_up_to_the_whole_product(block):
+    floor = Floor(TINY, block)
+    for array, value in zip(floor.rows, (1, 0, 1, 0, 0), strict=True):
+        array.fill_(value)  # every row alike: hidden activations are 1
+    floor.w2.fill_(1)
+    floor.w3.fill_(1)
+    floor.step()
+    h, n = TINY.width, TINY.rows
+    assert torch.equal(floor.g_w3, torch.full((h, TINY.p), float(n * h)))
+    assert torch.equal(floor.g_w2, torch.full((h, h), float(n * h)))
+    halves = (floor.w1[: TINY.d], floor.w1[TINY.d :])
+    expected = sum(floor.embedding @ half @ half.T for half in halves)
+    torch.testing.assert_close(floor.g_embedding, expected)
+
+
+def test_the_engine_does_the_same_products():
+    cell = Cell(p=TINY.p, d=TINY.d, width=TINY.width)
+    start = initial_state(cell, Protocol(), 0, [0])
+    parameters = [torch.tensor(x, dtype=torch.float32) for x in start.parameters.arrays()]
+    gradients = [torch.zeros_like(x) for x in parameters]
+    pairs = torch.tensor(start.train_pairs)
+    batch = Batch(pairs, torch.tensor(labels(7)), 7, TINY.width, "silu", parameters[0])
+
+    def step():
+        forward(parameters, batch)
+        backward(parameters, gradients, batch)
+
+    assert counted(step) == flops(floor_products(TINY))
+
+
+def test_step_time_leaves_out_the_first_steps_and_gaps_between_stacks():
+    # Two stacks of 3 trials; slow first steps, then 2 s and 4 s a step.
+    first = [*np.arange(WARM_UP) * 100, *(1000 + 2 * np.arange(6))]
+    second = [*(5000 + np.arange(WARM_UP) * 100), *(9000 + 4 * np.arange(6))]
+    assert step_time(first) == pytest.approx(2000)
+    assert step_time([first, second], 3) == pytest.approx(1000)
+
+
+def test_ratios_are_taken_within_each_round():
+    keys = ["float64_loop", "torch", "floor"]
+    times = np.array([[8.0, 2.0, 1.0], [40.0, 20.0, 4.0], [10.0, 2.0, 0.5]])
+    result = training.summarise(keys, times)
+    assert result["torch"] == {
+        "core_ms_per_trial_step": 2.0,
+        "ratio_to_float64_loop": 4.0,
+        "ratio_to_float64_loop_least": 2.0,
+        "ratio_to_float64_loop_most": 5.0,
+        "ratio_to_floor": 4.0,
+        "ratio_to_floor_least": 2.0,
+        "ratio_to_floor_most": 5.0,
+    }
+    assert result["float64_loop"]["ratio_to_float64_loop"] == 1
+    assert result["floor"]["ratio_to_floor"] == 1
+
+
+@pytest.mark.parametrize(("slowest", "met"), [(3.0, True), (2.99, False)])
+def test_the_bar_is_for_every_size_of_ensemble(slowest, met):
+    results = {key: {"ratio_to_float64_loop": 5.0} for key in training.BARRED}
+    results[training.BARRED[-1]]["ratio_to_float64_loop"] = slowest
+    found, line = training.bar(results)
+    assert found is met
+    assert line == f"bar: {slowest:.2f} times, at least 3: {'ok' if met else 'MISSED'}"
+
+
+def test_every_contestant_runs_and_the_table_names_it(capsys):
+    results = training.time_size(TINY, 2, short=True, compile_=False)
+    assert list(results) == ENGINES
+    for result in results.values():
+        assert {"core_ms_per_trial_step", "ratio_to_float64_loop", "ratio_to_floor"} <= set(result)
+        assert all(np.isfinite(value) and value >= 0 for value in result.values())
+    printed = capsys.readouterr().out
+    for entrant in contestants.contestants(TINY, Floor(TINY, results["floor"]["row_block"])):
+        assert entrant.label in printed
+    assert "torch.compile skipped: not asked for" in printed
+    assert "bar: " in printed
+
+
+def test_the_sparse_run_records_once_among_the_steps_it_counts(monkeypatch):
+    seen = []
+    ensemble = contestants.train_ensemble
+
+    def spy(*arguments, progress, **options):
+        record = ensemble(*arguments, progress=progress, **options)
+        seen.extend(record.step)
+        return record
+
+    monkeypatch.setattr(contestants, "train_ensemble", spy)
+    by_key = {c.key: c for c in contestants.contestants(TINY, Floor(TINY, 8), short=True)}
+    by_key["torch_sparse_record"].run()
+    last = WARM_UP + 1 + 100  # counted: the iterations WARM_UP + 1 … last - 1
+    assert seen == [0, 100, last]
+    assert WARM_UP + 1 <= 100 <= last - 1
+
+
+def test_compiling_is_skipped_with_a_reason(monkeypatch):
+    assert "not asked for" in training.why_not_compiled(False)
+    monkeypatch.setattr(training.shutil, "which", lambda name: None)
+    assert training.why_not_compiled(True) == "no C++ compiler"
+
+
+def test_one_core_puts_threads_back():
+    before = torch.get_num_threads()
+    with training.one_core():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+
+
+def test_the_job_table_is_read():
+    text = "Job stats:\njob      count\n-----  -------\ntrain       10\ntotal       31\n\nReasons:"
+    assert costs.count_jobs(text) == 31
+    with pytest.raises(ValueError, match="no job table"):
+        costs.count_jobs("nothing")
+
+
+def test_a_whole_file_of_noise_has_the_protocols_shapes():
+    protocol = Protocol(steps=40, record=Recording(dense_until=10, every=10, snapshots=[0, 20]))
+    sizes = costs.storage_costs(Cell(p=7, d=4, width=5, embedding="redrawn"), protocol, (2, 3))
+    assert list(sizes) == ["bytes_per_trial_of_2", "bytes_per_trial_of_3"]
+    assert all(size > 0 for size in sizes.values())
+
+
+def test_peak_memory_is_that_of_the_training_process():
+    memory = costs.memory_costs(7, 4, 5, trials=2, steps=1)
+    assert 0 < memory["peak_bytes_before_training"] <= memory["peak_bytes"] < 4e9
+    assert memory["trials"] == 2
+
+
+def test_a_report_keeps_other_sizes(tmp_path, monkeypatch):
+    path = tmp_path / "benchmarks" / "training.json"
+    path.parent.mkdir()
+    old = {"p3-d2": {"torch": {}}, "machine": {"measured": {"p3-d2": {"date": "then"}}}}
+    path.write_text(json.dumps(old))
+    some = {"seconds": 1.0}
+    monkeypatch.setattr(training, "SIZES", (TINY,))
+    monkeypatch.setattr(training, "measure_costs", lambda short: {"storage": some})
+    monkeypatch.setattr(training, "time_large_product", lambda: 1.0)
+    monkeypatch.setattr(training, "bar", lambda results: (False, "bar: MISSED"))
+    assert training.main(["--short", "--output", str(path)]) == 0
+    assert training.main(["--short", "--check", "--output", str(path)]) == 1
+    report = json.loads(path.read_text())
+    assert report["p3-d2"] == old["p3-d2"]
+    assert list(report["p7-d4-width5"]) == ENGINES
+    assert set(report["machine"]["measured"]) == {"p3-d2", "p7-d4-width5"}
+    assert {"cpu", "cores", "torch", "blas", "cpu_capability", "date", "git_revision"} <= set(
+        report["machine"]
+    )
+    assert report["storage"] == some
+
+
+def test_the_clock_is_core_time(monkeypatch):
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(time, "process_time", lambda: float(next(ticks)))
+    # One tick a step, whether one trial takes it or four do.
+    by_key = {c.key: c for c in contestants.contestants(TINY, Floor(TINY, 8), short=True)}
+    assert by_key["torch"].run() == 1000
+    assert by_key["torch_ensemble_8"].run() == 1000
+    assert by_key["torch_stack_4"].run() == 250
+    assert by_key["float64_loop"].run() == 2000  # its clock is read twice a step
+    assert by_key["floor"].run() == 1000
