@@ -7,10 +7,10 @@ from math import prod
 import numpy as np
 import pytest
 import torch
-from benchmarks import contestants, costs, training
-from benchmarks.contestants import WARM_UP, Floor, Size, floor_products, flops, step_time
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import contestants, costs, training
+from benchmarks.contestants import WARM_UP, Floor, Size, floor_products, flops, step_time
 from fittest.cells import Cell
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from benchmarks.ordinary_loop import exact_cross_entropy, train_one
 
+from benchmarks.ordinary_loop import exact_cross_entropy, train_one
 from fittest.cells import Cell
 from fittest.protocol import Protocol
 from fittest.task import labels

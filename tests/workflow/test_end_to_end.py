@@ -127,6 +127,6 @@ def test_common_programs_print_every_variable(results, program, kind):
             if program == "ncdump":
                 dims = f"({', '.join(variable.dims)})" if variable.dims else ""
                 assert f" {name}{dims} ;" in done.stdout
-                assert f"\n {name} = " in done.stdout
+                assert f"\n {name} =" in done.stdout
             else:
                 assert any(line.split()[0] == name for line in done.stdout.splitlines()), name

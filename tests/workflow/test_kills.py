@@ -92,8 +92,8 @@ def test_a_training_job_killed_at_any_moment_leaves_no_result_and_the_next_one_i
 ):
     path = finished.results / "trajectories" / BLOCK.format(0, "2-3")
     path.unlink()
-    path.with_suffix(".h5").parent.joinpath("driver.py").write_text(DRIVER)
-    driver = path.parent / "driver.py"
+    driver = finished.folder / "driver.py"
+    driver.write_text(DRIVER)
     train = ["train", path, "--design", "config/designs/tiny.yaml"]
     for moment in MOMENTS:
         process = finished.start(sys.executable, driver, moment, *train, stdout=subprocess.PIPE)
@@ -107,7 +107,7 @@ def test_a_training_job_killed_at_any_moment_leaves_no_result_and_the_next_one_i
         beside = sorted(path.parent.glob(".*"))
         assert len(beside) <= 1, moment
         if moment in ("half-written", "unmarked"):
-            with pytest.raises(FileError, match="Remove it and run"):
+            with pytest.raises(FileError, match="Remove it"):
                 fittest.open_trajectories(beside[0])
     finished.run("fittest", *train)
     assert sorted(path.parent.glob(".*")) == []
@@ -139,7 +139,7 @@ def test_sigterm_to_what_snakemake_started_ends_the_training_itself(project, tin
     (job,) = psutil.Process(process.pid).children()
     everything = [job, *job.children(recursive=True)]
     job.terminate()
-    gone, alive = psutil.wait_procs(everything, timeout=60)
+    _, alive = psutil.wait_procs(everything, timeout=60)
     for left in alive:
         left.kill()
     assert alive == []

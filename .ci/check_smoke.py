@@ -1,0 +1,45 @@
+"""Check the smoke design's tables against numbers that do not come from the pipeline.
+
+Usage: check_smoke.py RESULTS_FOLDER_OF_THE_DESIGN
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+folder = Path(sys.argv[1])
+table = xr.open_dataset(folder / "tables/initial-signal/survival.nc", engine="h5netcdf")
+rates = xr.open_dataset(folder / "tables/initial-signal/rates.nc", engine="h5netcdf")
+
+# The initial signals, from numpy alone: the seed tree's key of embedding e at (p, d) = (13, 16).
+for e in table["embedding"].values:
+    key = np.random.SeedSequence(0, spawn_key=(0, int(e), 0, 13, 16))
+    embedding = np.random.default_rng(key).standard_normal((13, 16))
+    signal = np.linalg.norm(np.fft.fft(embedding, axis=0), axis=1)[1:7]
+    np.testing.assert_allclose(
+        table["initial_signal"].sel(embedding=e), np.tile(signal, (4, 1)), rtol=1e-5
+    )
+np.testing.assert_allclose(table["initial_signal"].sel(embedding=0, frequency=1), 12.97634, 1e-5)
+
+# Embedding 0 is learned in every trial within 600 steps: accuracy on pairs never trained on.
+accuracy = table["test_accuracy"].sel(embedding=0, horizon=600)
+assert (accuracy >= 0.9).all(), accuracy.values
+# Its two strongest circles end strongest in trial 0.
+final = table["signal"].sel(embedding=0, trial=0, horizon=600)
+assert set(final["frequency"].values[np.argsort(final.values)[-2:]]) == {5, 6}, final.values
+
+flags = table["survived"].sel(rule="relative", horizon=600)
+np.testing.assert_array_equal(
+    rates["survived_count"].sel(rule="relative", horizon=600), (flags == 1).sum("trial")
+)
+statistics = pd.read_csv(folder / "statistics/initial-signal/correlation.csv")
+assert set(statistics["n_trials"].dropna()) == {12}
+
+for name in ("figure_2", "figure_3", "figure_6", "decision_time"):
+    for suffix in ("png", "pdf", "svg", "csv"):
+        path = folder / f"figures/{name}.{suffix}"
+        assert path.stat().st_size > 1000, path
+print("smoke design: initial signals, accuracy, survivors, counts and figures are right")
