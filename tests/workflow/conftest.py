@@ -37,7 +37,7 @@ TINY: dict[str, Any] = {
         },
         "mine": {
             "protocol": "other",
-            "axes": {"p": 7, "d": 4, "width": 8, "embedding": 0},
+            "axes": {"p": 7, "d": 4, "width": 8, "embedding": "redrawn"},
             "trials": 2,
         },
     },

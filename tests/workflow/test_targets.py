@@ -98,4 +98,4 @@ def test_a_figure_whose_experiment_the_design_lacks_is_refused_with_the_remedy(
 
 def test_everything_of_a_design_without_figures_is_its_tables(without_initial_signal):
     jobs = without_initial_signal.plan().jobs
-    assert jobs == {"draw_embedding": 1, "train": 1, "gather_survival": 1, "rate_survival": 1}
+    assert jobs == {"train": 1, "gather_survival": 1, "rate_survival": 1}
