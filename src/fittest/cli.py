@@ -110,7 +110,7 @@ def _table(a: argparse.Namespace) -> None:
 
 def _statistics(a: argparse.Namespace) -> None:
     from fittest import statistics
-    from fittest.files import open_dataset, write_text
+    from fittest.files import csv_text, open_dataset, write_text
 
     if a.kind == "correlation":
         frame = statistics.correlation(
@@ -118,11 +118,11 @@ def _statistics(a: argparse.Namespace) -> None:
         )
     else:
         frame = statistics.decision(open_dataset(a.inputs[0], "timeline table"))
-    write_text(a.output, statistics.write_csv(frame))
+    write_text(a.output, csv_text(frame))
 
 
 def _figure(a: argparse.Namespace) -> None:
-    from fittest.figures import draw_figure
+    from fittest.figures.drawing import draw_figure
 
     draw_figure(a.name, a.inputs, a.output)
 

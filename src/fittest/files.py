@@ -10,12 +10,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import xarray as xr
 
 from fittest.errors import FileError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 1
 """Of every HDF5 and NetCDF file; raised when a reader of the old one would misread the new one."""
@@ -52,6 +55,11 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return a tidy table as CSV text, numbers to nine significant digits."""
+    return frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")
 
 
 def write_dataset(dataset: xr.Dataset, path: Path, kind: str) -> None:

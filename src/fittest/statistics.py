@@ -202,8 +202,3 @@ def decision(timeline: xr.Dataset) -> pd.DataFrame:
                 )
             )
     return pd.concat(frames, ignore_index=True)
-
-
-def write_csv(frame: pd.DataFrame) -> str:
-    """Return a tidy table as CSV text, numbers to nine significant digits."""
-    return frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")

@@ -9,12 +9,13 @@ import xarray as xr
 from scipy.stats import pearsonr
 
 from fittest.errors import DesignError, FileError
-from fittest.figures import decision_time, draw_figure, figure_2, figure_3, figure_6, save
-from fittest.files import describe, write_dataset
+from fittest.figures import decision_time, figure_2, figure_3, figure_6
+from fittest.figures.drawing import draw_figure, save
+from fittest.files import csv_text, describe, write_dataset
 from fittest.fourier import circle_frequencies
 from fittest.headline import headline
 from fittest.planes import principal_planes, significant, singular_values
-from fittest.statistics import COLUMNS, by_embedding, correlation, decision, write_csv
+from fittest.statistics import COLUMNS, by_embedding, correlation, decision
 from fittest.survival import RULES, survival_rates
 from fittest.tables import gather_survival, gather_timeline, gather_trial
 
@@ -117,7 +118,7 @@ def test_another_axis_must_be_selected_first(found):
 
 def test_statistics_are_the_same_whenever_they_are_computed(found):
     table, rates, frame = found
-    assert write_csv(correlation(rates, table)) == write_csv(frame)
+    assert csv_text(correlation(rates, table)) == csv_text(frame)
 
 
 def test_decision_time_finds_when_a_planted_fate_shows(trained, paths):
@@ -239,9 +240,9 @@ def results(found, trained, paths, tmp_path):
         next(p for p in paths if p.stem == "trials~0-1"), 0, trained.design.survival
     )
     write_dataset(trial, tables / "trial.nc", "trial table")
-    (statistics / "correlation.csv").write_text(write_csv(frame))
+    (statistics / "correlation.csv").write_text(csv_text(frame))
     timeline = gather_timeline(paths, trained.design.survival, [60])
-    (statistics / "decision.csv").write_text(write_csv(decision(timeline)))
+    (statistics / "decision.csv").write_text(csv_text(decision(timeline)))
     return tmp_path
 
 

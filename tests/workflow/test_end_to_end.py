@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from fittest.figures import FIGURES, draw_figure, save
+from fittest.figures.drawing import draw_figure, save
+from fittest.figures.registry import FIGURES
 from fittest.survival import RULES
 
 SUFFIXES = ("png", "pdf", "svg")

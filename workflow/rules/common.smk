@@ -1,5 +1,6 @@
 # What all rules share. No logic here: the package decides, rules connect files.
 import os
+import sys
 from pathlib import Path
 
 from fittest.cells import AXES, Block
@@ -15,6 +16,11 @@ try:
     design_name, design = read_design(settings)
 except DesignError as error:
     raise WorkflowError(str(error)) from None
+
+# Jobs call `fittest` by name: that of this environment, activated or not.
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+)
 
 root = Path(settings.results) / design_name
 layout = Layout(root, design)

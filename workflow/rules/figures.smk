@@ -5,7 +5,7 @@ rule draw_figure:
     "A figure as PDF, SVG and PNG, with the tidy data it was drawn from."
     input:
         tables=lambda w: figure_inputs(w.figure),
-        code=lambda w: code("fittest.figures", FIGURES[w.figure].module),
+        code=lambda w: code("fittest.figures.drawing", FIGURES[w.figure].module),
     output:
         report(
             root / "figures/{figure}.png",

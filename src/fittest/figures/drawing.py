@@ -1,0 +1,69 @@
+"""Drawing a figure from its files, and saving it beside the tidy data it was drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fittest.errors import DesignError, FileError, choices, suggestion
+from fittest.figures.registry import FIGURES
+from fittest.files import csv_text, open_dataset, replacing, write_text
+
+SUFFIXES = ("pdf", "svg", "png")
+
+
+def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
+    """Draw a figure from its tables and save it with its data.
+
+    Parameters
+    ----------
+    name
+        A key of `FIGURES`.
+    inputs
+        The files that the registry lists for it, in order.
+    stem
+        Path without suffix; `.csv`, `.pdf`, `.svg` and `.png` are written.
+    """
+    if name not in FIGURES:
+        raise DesignError(
+            f"unknown figure {name!r}. Allowed: {choices(FIGURES)}." + suggestion(name, FIGURES)
+        )
+    module = import_module(FIGURES[name].module)
+    frame = module.data(*(_read(Path(path)) for path in inputs))
+    text = csv_text(frame)
+    write_text(Path(f"{stem}.csv"), text)
+    # From the text, not the frame: whoever has the CSV alone can draw the very same figure.
+    save(module, pd.read_csv(StringIO(text)), stem)
+
+
+def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:
+    """Draw a figure module's frame and write it as PDF, SVG and PNG, the same bytes each time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from fittest.figures.style import STYLE_SHEET
+
+    with plt.style.context(STYLE_SHEET):
+        figure = module.draw(frame)
+        for suffix in SUFFIXES:
+            # No creation date in the file, or no two would be the same.
+            dated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[suffix]
+            with replacing(Path(f"{stem}.{suffix}")) as beside:
+                figure.savefig(beside, format=suffix, metadata=dated)
+        plt.close(figure)
+
+
+def _read(path: Path) -> Any:
+    if path.suffix == ".nc":
+        return open_dataset(path)
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read ({error}). Remove it and make it again.") from error
