@@ -20,6 +20,7 @@ from fittest.cells import REDRAWN, Cell
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels, training_pairs_count
 from fittest.training.arrays import InitialState, Parameters, initial_state
+from fittest.training.engines import native_levels
 from fittest.training.ensemble import train_ensemble
 
 WARM_UP = 4
@@ -67,14 +68,20 @@ def contestants(size: Size, floor: Floor, *, short: bool = False) -> list[Contes
     few, more, many = (3, 6, 30) if short else (8, 16, 120)
     loop, engine = partial(time_loop, start), partial(time_engine, start)
     sparse = partial(engine, 1, SPARSE.every, record=SPARSE)
+    native = partial(time_engine, start, 1, engine="native")
+    native_sparse = partial(native, 2 * SPARSE.every, record=SPARSE)
     entrants = (
         ("float64_loop", "ordinary loop, float64", partial(loop, torch.float64, few)),
         ("float32_loop", "ordinary loop, float32", partial(loop, torch.float32, few)),
-        ("torch", "this engine, 1 trial", partial(engine, 1, 2 * more)),
-        ("torch_ensemble_4", "this engine, 4 trials", partial(engine, 4, more)),
-        ("torch_ensemble_8", "this engine, 8 trials", partial(engine, 8, few)),
-        ("torch_stack_4", "this engine, 4 trials, stack=4", partial(engine, 4, few, stack=4)),
-        ("torch_sparse_record", "this engine, records every 100", sparse),
+        ("torch", "torch engine, 1 trial", partial(engine, 1, 2 * more)),
+        ("torch_ensemble_4", "torch engine, 4 trials", partial(engine, 4, more)),
+        ("torch_ensemble_8", "torch engine, 8 trials", partial(engine, 8, few)),
+        ("torch_stack_4", "torch engine, 4, stack=4", partial(engine, 4, few, stack=4)),
+        ("torch_sparse_record", "torch engine, records every 100", sparse),
+        *(
+            ("native", "native engine", partial(native, 4 * more)),
+            ("native_sparse_record", "native engine, records every 100", native_sparse),
+        )[: 2 * bool(native_levels())],
         ("floor", f"floor (row blocks of {floor.block})", partial(floor.time, many)),
     )
     return [Contestant(*entrant) for entrant in entrants]
@@ -121,14 +128,15 @@ def time_engine(
     counted: int,
     stack: int | None = None,
     record: Recording = DENSE,
+    engine: str = "torch",
 ) -> float:
-    """Time the engine on the first trials; `stack=None` is its own choice."""
+    """Time an engine on the first trials; `stack=None` is its own choice."""
     marks: list[float] = []
-    together: set[int] = set()
+    amounts: list[int] = []
 
-    def progress(done: int) -> None:
+    def progress(amount: int) -> None:
         marks.append(time.process_time())
-        together.add(done)
+        amounts.append(amount)
 
     protocol = Protocol(steps=WARM_UP + 1 + counted, record=record)
     train_ensemble(
@@ -136,10 +144,14 @@ def time_engine(
         start.train_pairs[:trials],
         protocol,
         weight_decay=WEIGHT_DECAY,
+        engine=engine,
         stack=stack,
         progress=progress,
     )
-    return step_time(np.reshape(marks, (-1, protocol.steps)), *together)
+    if engine == "native":
+        # Called before a portion of steps: from the second portion to the start of the last.
+        return 1000 * (marks[-1] - marks[1]) / sum(amounts[1:-1])
+    return step_time(np.reshape(marks, (-1, protocol.steps)), amounts[0])
 
 
 def floor_products(size: Size) -> list[tuple[int, int, int]]:

@@ -24,7 +24,7 @@ from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.task import training_pairs_count
 from fittest.training.arrays import initial_state
 from fittest.training.ensemble import train_ensemble
-from fittest.training.recorder import Record
+from fittest.training.record import Record
 from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
 
 ROOT = Path(__file__).parents[1]

@@ -82,6 +82,7 @@ def _train(a: argparse.Namespace) -> None:
         seed or 0,
         embedding_file=a.embedding,
         base_file=a.base,
+        engine=a.engine,
         device=a.device,
         threads=a.threads,
     )
@@ -192,6 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="the design's seed (default: the design's, or 0)")
     train.add_argument("--embedding", type=Path, help="file of the shared base embedding")
     train.add_argument("--base", type=Path, help="trajectory file of the unperturbed trials")
+    train.add_argument("--engine", default="auto", help="auto, native or torch")
     train.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     train.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -29,6 +29,9 @@ class Settings(Strict):
 
     results: str = Field("results", min_length=1)
     """Folder of everything generated; each design has a folder of its own in it."""
+
+    engine: Literal["auto", "native", "torch"] = "auto"
+    """What trains: `auto` is torch on a GPU, else native where it was built, else torch."""
 
     device: str = "auto"
     """Where to train: `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`."""

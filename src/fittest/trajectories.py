@@ -19,7 +19,7 @@ from fittest.fourier import circle_frequencies
 from fittest.protocol import Protocol
 
 if TYPE_CHECKING:
-    from fittest.training.recorder import Record
+    from fittest.training.record import Record
 
 KIND = "trajectories"
 

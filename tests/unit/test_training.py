@@ -30,6 +30,7 @@ def protocol(steps, **values):
 
 def train(cell, proto, trials, **settings):
     start = initial_state(cell, proto, 0, trials)
+    settings = {"engine": "torch", **settings}
     return train_ensemble(
         start.parameters, start.train_pairs, proto, weight_decay=cell.weight_decay, **settings
     )

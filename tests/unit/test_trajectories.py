@@ -18,8 +18,9 @@ from fittest.protocol import Protocol
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.seeds import draw_embedding
 from fittest.training.arrays import Parameters
-from fittest.training.block import choose_device, train_block
-from fittest.training.recorder import Record
+from fittest.training.block import train_block
+from fittest.training.engines import choose_engine
+from fittest.training.record import Record
 from fittest.trajectories import (
     SCHEMA,
     open_trajectories,
@@ -123,8 +124,8 @@ def test_a_file_with_a_missing_or_reshaped_variable_is_refused(path, tmp_path):
 
 def test_a_device_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(DesignError, match=r"device 'cuda:99'.*Allowed.*auto, cpu"):
-        choose_device("cuda:99")
-    assert choose_device("cpu") == "cpu"
+        choose_engine("auto", "cuda:99")
+    assert choose_engine("torch", "cpu").device == "cpu"
 
 
 @pytest.mark.parametrize(

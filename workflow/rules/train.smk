@@ -39,7 +39,8 @@ rule train:
     shell:
         # exec: a signal sent to the job reaches the training process itself.
         "exec fittest --log {log:q} train {output:q} --protocol {params.protocol:q}"
-        " --seed {params.seed} {params.files:q} --device {settings.device:q} --threads {threads}"
+        " --seed {params.seed} {params.files:q} --engine {settings.engine:q}"
+        " --device {settings.device:q} --threads {threads}"
 
 
 rule trajectories:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from fittest.cells import Block
 from fittest.embeddings import read_embedding
-from fittest.errors import DesignError, FileError
+from fittest.errors import FileError
 from fittest.progress import Progress, duration
 from fittest.protocol import Protocol
 from fittest.provenance import provenance
 from fittest.training.arrays import initial_state
+from fittest.training.engines import choose_engine
 from fittest.training.ensemble import train_ensemble
 from fittest.training.version import TRAINING_VERSION
 from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
@@ -31,6 +30,7 @@ def train_block(
     *,
     embedding_file: Path | None = None,
     base_file: Path | None = None,
+    engine: str = "auto",
     device: str = "auto",
     threads: int = 1,
 ) -> None:
@@ -47,6 +47,8 @@ def train_block(
     base_file
         Trajectory file of the same trials without intervention, where the intervention is resolved
         from it.
+    engine
+        `auto`, `native` or `torch`.
     device
         `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`.
     threads
@@ -59,7 +61,7 @@ def train_block(
     """
     block = Block.from_path(path)
     cell = block.cell
-    device = choose_device(device)
+    chosen = choose_engine(engine, device)
     embedding = signal = None
     if embedding_file is not None and cell.base_index is not None:
         embedding = read_embedding(embedding_file, seed, cell.p, cell.d, cell.base_index)
@@ -74,14 +76,24 @@ def train_block(
         base_final_signal=signal,
     )
     name = f"embedding {cell.embedding}, trials {block.first}-{block.last}"
-    log.info("%s: %s on %s, %d steps", name, block.path, device, protocol.steps)
+    log.info(
+        "%s: %s by %s on %s, %d steps",
+        name,
+        block.path,
+        f"{chosen.engine} engine{f' ({chosen.level})' if chosen.level else ''}",
+        chosen.device,
+        protocol.steps,
+    )
+    if engine == "auto" and chosen.engine == "torch" and not chosen.gpu:
+        log.info("the native engine was not built (no C++ compiler at installation): torch serves")
     began, cpu = time.monotonic(), time.process_time()
     record = train_ensemble(
         start.parameters,
         start.train_pairs,
         protocol,
         weight_decay=cell.weight_decay,
-        device=device,
+        engine=chosen.engine,
+        device=chosen.device,
         threads=threads,
         progress=Progress(name, protocol.steps * len(block.trials)),
     )
@@ -95,36 +107,14 @@ def train_block(
         attributes={
             "seed": seed,
             "training_version": TRAINING_VERSION,
-            "engine": "torch",
-            "device": _device_name(device),
             "threads": threads,
-            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+            **chosen.attributes(),
             "core_seconds": time.process_time() - cpu,
             **provenance(),
         },
     )
     write_trajectories(dataset, path)
     log.info("%s: done in %s", name, duration(time.monotonic() - began))
-
-
-def choose_device(device: str) -> str:
-    """Return the torch device of a run setting; refuse one that this machine does not have."""
-    count = torch.cuda.device_count()
-    if device == "auto":
-        return "cuda" if count else "cpu"
-    allowed = ["auto", "cpu", *(["cuda"] if count else []), *(f"cuda:{i}" for i in range(count))]
-    if device not in allowed:
-        raise DesignError(
-            f"device {device!r} is not available here. Allowed on this machine: "
-            f"{', '.join(allowed)}"
-        )
-    return device
-
-
-def _device_name(device: str) -> str:
-    if device == "cpu":
-        return f"cpu ({os.cpu_count()} cores)"
-    return f"{device} ({torch.cuda.get_device_name(device)})"
 
 
 def _final_signal(path: Path, block: Block) -> np.ndarray:

@@ -55,11 +55,17 @@ def normalised(source: str) -> str:
 def fingerprint() -> dict[str, str]:
     """Return module → SHA-256 of its normalised code, for the code that makes trained numbers."""
     root = Path(__file__).parents[1]
-    return {
-        path.relative_to(root).as_posix(): hashlib.sha256(
-            normalised(path.read_text(encoding="utf-8")).encode()
-        ).hexdigest()
+    texts = {
+        path: normalised(path.read_text(encoding="utf-8"))
         for path in source_files("fittest.training.arrays", "fittest.training.ensemble")
+    }
+    for path in [*(root / "native").glob("*.[ch]pp")]:
+        # Of C++ only comments that have a line to themselves are left out, and layout.
+        lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+        texts[path] = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(texts[path].encode()).hexdigest()
+        for path in sorted(texts)
     }
 
 

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
-
-import torch
 
 Result = TypeVar("Result")
 
 
 class _Stopped(Exception):
     """Ends the other tasks once one has failed or the user has interrupted."""
-
-
-@contextmanager
-def one_thread_inside() -> Iterator[None]:
-    """Keep torch from splitting one operation over threads, which changes the order of sums."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def run_tasks(
@@ -38,8 +24,8 @@ def run_tasks(
     Parameters
     ----------
     tasks
-        Each is given a function to call often with the amount just done. PyTorch lets go of the
-        interpreter inside an operation, so that threads do run at once.
+        Each is given a function to call often with the amount just done. Engines let go of
+        the interpreter while they compute, so that threads do run at once.
     threads
         How many.
     progress
@@ -65,6 +51,11 @@ def run_tasks(
     with ThreadPoolExecutor(threads) as pool:
         running = [pool.submit(task, tick) for task in tasks]
         try:
+            # The first to fail, not the first in order: the others may have hours to go.
+            wait(running, return_when=FIRST_EXCEPTION)
+            for future in running:
+                if future.done() and (error := future.exception()) is not None:
+                    raise error
             return [future.result() for future in running]
         except BaseException:
             stop.set()
