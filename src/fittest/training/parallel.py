@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -65,6 +65,11 @@ def run_tasks(
     with ThreadPoolExecutor(threads) as pool:
         running = [pool.submit(task, tick) for task in tasks]
         try:
+            # The first to fail, not the first in order: the others may have hours to go.
+            wait(running, return_when=FIRST_EXCEPTION)
+            for future in running:
+                if future.done() and (error := future.exception()) is not None:
+                    raise error
             return [future.result() for future in running]
         except BaseException:
             stop.set()
