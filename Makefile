@@ -50,7 +50,7 @@ format: $(STAMP)
 	ruff check --fix .
 	snakefmt Snakefile workflow
 
-$(STAMP): requirements.txt pyproject.toml
+$(STAMP): requirements.txt pyproject.toml setup.py $(wildcard src/fittest/native/*.?pp)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1): make PYTHON=/path/to/python"; exit 1; }
 	@echo "Making the environment in $(VENV) (once; a few minutes)"
@@ -58,6 +58,8 @@ $(STAMP): requirements.txt pyproject.toml
 	  { echo "Python's venv module is needed (Debian: apt-get install python3-venv)"; exit 1; }
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(VENV)/bin/python -c 'from fittest.training.engines import native_levels as n; \
+	  print("Native engine:", n()[0] if n() else "not built, since there is no C++ compiler; the torch engine serves, slower")'
 	@touch $(STAMP)
 
 clean:

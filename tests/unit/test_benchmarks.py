@@ -15,6 +15,7 @@ from fittest.cells import Cell
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels
 from fittest.training.arrays import initial_state
+from fittest.training.engines import native_levels
 from fittest.training.network import Batch, backward, forward
 
 TINY = Size(7, 4, 5)
@@ -26,6 +27,7 @@ ENGINES = [
     "torch_ensemble_8",
     "torch_stack_4",
     "torch_sparse_record",
+    *(("native", "native_sparse_record") if native_levels() else ()),
     "floor",
 ]
 

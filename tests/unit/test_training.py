@@ -1,4 +1,4 @@
-"""The engine: the right numbers, and each trial as if it were alone."""
+"""The torch engine: the right numbers, and each trial as if it were alone."""
 
 import json
 import threading
@@ -51,7 +51,11 @@ def test_float64_follows_the_ordinary_loop_for_300_steps(cell, values):
     proto = protocol(300, arithmetic="float64", **values)
     start = initial_state(cell, proto, 0, [0, 1])
     ours = train_ensemble(
-        start.parameters, start.train_pairs, proto, weight_decay=cell.weight_decay
+        start.parameters,
+        start.train_pairs,
+        proto,
+        weight_decay=cell.weight_decay,
+        engine="torch",
     )
     ordinary = train_one(
         [array[1] for array in start.parameters.arrays()],
@@ -240,7 +244,9 @@ def small_until_the_loss_is_tiny(**values):
         3000, optimizer={"betas": [0.9, 0.99]}, record={"every": 20, "gradients": 10}, **values
     )
     start = initial_state(cell, proto, 0, [0, 1])
-    return start, train_ensemble(start.parameters, start.train_pairs, proto, weight_decay=0.5)
+    return start, train_ensemble(
+        start.parameters, start.train_pairs, proto, weight_decay=0.5, engine="torch"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -371,10 +371,10 @@ class Network final : public Trial<T> {
     T others = 0;
     for (int j = 0; j < p; ++j) others += logit[j];
     T factor, own;
-    if (s.naive) {  // softmax - 1, as the usual form has it
-      const T probability = std::exp(truth - top), all = others + probability;
-      factor = T(1) / (all * T(total));
-      own = probability / (all * T(total)) - T(1) / T(total);
+    if (s.naive) {  // softmax - 1, with the softmax from its logarithm, as frameworks have it
+      const T all = others + std::exp(truth - top), each = T(1) / T(total);
+      factor = each / all;
+      own = std::exp(truth - top - std::log(all)) * each - each;
     } else {
       const T share = T(1) / ((T(1) + std::exp(truth - largest) / others) * T(total));
       factor = share / others;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ class _Stopped(Exception):
 
 
 def run_tasks(
-    tasks: list[Callable[[Callable[[int], None]], Result]],
+    tasks: Sequence[Callable[[Callable[[int], None]], Result]],
     threads: int,
     progress: Callable[[int], None] | None,
 ) -> list[Result]:

@@ -33,10 +33,7 @@ class Recorder:
         k = (p - 1) // 2
         s, g, c = len(self.row), len(self.gradient_row), len(self.snapshot_row)
         self.signal = embedding.new_empty(t, s, k)
-        self.scalars = {
-            name: embedding.new_empty(t, s)
-            for name in SCALARS
-        }
+        self.scalars = {name: embedding.new_empty(t, s) for name in SCALARS}
         self.gradient_signal = embedding.new_empty(t, g, k)
         self.snapshots = embedding.new_empty(c, *embedding.shape[1:])
 
