@@ -18,7 +18,7 @@ import yaml
 from filelock import FileLock
 
 CHECKOUT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "workflow", "config", "profiles", "src", "Makefile")
+PARTS = ("Snakefile", "workflow", "config", "profiles", "src", "Makefile", "setup.py")
 BIN = Path(sys.executable).parent
 PROFILE = ("--profile", "profiles/local")
 
