@@ -60,6 +60,9 @@ def _train(a: argparse.Namespace) -> None:
     from fittest.design import load_design, parse_protocol
     from fittest.errors import DesignError, choices, suggestion
 
+    for name, value, least in (("--seed", a.seed, 0), ("--threads", a.threads, 1)):
+        if value is not None and value < least:
+            raise DesignError(f"{name} {value} is too small: give {least} or more")
     block = Block.from_path(a.output)
     parse_intervention(block.cell.intervention).check(block.cell.p, block.cell.d)
     seed = a.seed

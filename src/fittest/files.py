@@ -6,9 +6,11 @@ refuses any file without the mark, of another kind or of another schema, and say
 
 from __future__ import annotations
 
+import glob
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +26,24 @@ SCHEMA_VERSION = 1
 """Of every HDF5 and NetCDF file; raised when a reader of the old one would misread the new one."""
 
 
+# Seconds after which an unfinished file belongs to nobody: writing one takes seconds.
+_LEFT_OVER = 3600
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; on success flush it to disk and rename it.
 
-    On any error nothing is left and whatever stood at `path` before is untouched. After a kill the
-    leftover has the same name at the next try, which overwrites it.
+    On any error nothing is left and whatever stood at `path` before is untouched. Two writers of
+    one file do not meet: each has a name of its own. What a kill left is removed an hour later.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.partial")
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > _LEFT_OVER:
+                leftover.unlink()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield beside
         _flush(beside)
@@ -82,10 +92,16 @@ def write_dataset(dataset: xr.Dataset, path: Path, kind: str) -> None:
         title=f"fittest: {kind}", kind=kind, schema_version=SCHEMA_VERSION
     )
     encoding = {name: _encoding(variable) for name, variable in dataset.variables.items()}
-    with replacing(path) as beside:
-        dataset.to_netcdf(beside, engine="h5netcdf", encoding=encoding)
-        with h5py.File(beside, "r+") as file:
-            file.attrs["complete"] = "yes"
+    try:
+        with replacing(path) as beside:
+            dataset.to_netcdf(beside, engine="h5netcdf", encoding=encoding)
+            with h5py.File(beside, "r+") as file:
+                file.attrs["complete"] = "yes"
+    except RuntimeError as error:  # how HDF5 says that a write failed, as on a full disk
+        raise FileError(
+            f"{path} could not be written: is the disk full? Free some space and run again "
+            f"({error})"
+        ) from error
 
 
 def _encoding(variable: xr.Variable) -> dict[str, Any]:

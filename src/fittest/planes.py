@@ -42,6 +42,8 @@ class PrincipalPlane:
 
 def singular_values(embedding: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return singular values, largest first, and principal axes (rows) of the centred embedding."""
+    if not np.isfinite(embedding).all():  # of a trial that diverged
+        return np.zeros(min(embedding.shape)), np.zeros_like(embedding)
     _, values, axes = np.linalg.svd(embedding - embedding.mean(axis=0), full_matrices=False)
     return values, axes
 

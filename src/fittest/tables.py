@@ -22,7 +22,7 @@ from fittest.files import describe
 from fittest.fourier import circularity, token_increment
 from fittest.provenance import provenance
 from fittest.survival import MISSING, RULES, survived
-from fittest.trajectories import SCHEMA, open_trajectories
+from fittest.trajectories import SCHEMA, open_block, open_trajectories
 
 TIMELINE_STEPS = 120
 """About how many log-spaced steps a timeline keeps."""
@@ -121,8 +121,11 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
         later["mean_signal"].values,
         thresholds,
     )
-    circles = np.where(flags == MISSING, 0, flags).sum(axis=2, dtype=np.int16)
-    early = t["signal"].isel(step=slice(0, EARLY_UPDATES + 1)).astype(np.float64)
+    # A trial that diverged has no number of circles: 0 would say that all of them died.
+    circles = flags.sum(axis=2, dtype=np.int16)
+    circles[(flags == MISSING).any(axis=2)] = MISSING
+    # Steps that were not recorded make the updates they belong to missing.
+    early = t["signal"].astype(np.float64).reindex(step=np.arange(EARLY_UPDATES + 1))
     gradient = early.diff("step") / early.isel(step=0)
     out = xr.Dataset(
         {
@@ -179,10 +182,13 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
 def _gather(paths: Iterable[Path], summary: Callable[[xr.Dataset], xr.Dataset]) -> xr.Dataset:
     """Summarise every block, join the blocks of each cell, and lay the cells out on their axes."""
     parts: dict[tuple[str, ...], list[xr.Dataset]] = {}
-    names, protocols, seeds = set(), set(), set()
+    names, protocols, seeds, seen = set(), set(), set(), set()
     for path in paths:
         block = Block.from_path(path)
-        t = open_trajectories(path)
+        if path in seen:
+            raise FileError(f"{path} is given twice: give each block once")
+        seen.add(path)
+        t = open_block(path, block)
         names.add(block.protocol)
         protocols.add(t.attrs["protocol"])
         seeds.add(int(t.attrs["seed"]))
@@ -218,6 +224,8 @@ def _gather(paths: Iterable[Path], summary: Callable[[xr.Dataset], xr.Dataset]) 
 def _on_axes(table: xr.Dataset, cells: list[dict[str, str]], fill: dict) -> xr.Dataset:
     """Replace the `cell` dimension by the axes that have several values; keep the others scalar."""
     values = {axis: [_value(axis, cell[axis]) for cell in cells] for axis in AXES}
+    if REDRAWN in values["embedding"]:  # beside indices too, and one coordinate has one type
+        values["embedding"] = [cell["embedding"] for cell in cells]
     several = [axis for axis in AXES if len(set(values[axis])) > 1]
     if not several:
         table = table.isel(cell=0)

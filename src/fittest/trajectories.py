@@ -156,6 +156,34 @@ def write_trajectories(dataset: xr.Dataset, path: Path) -> None:
     write_dataset(dataset, path, KIND)
 
 
+def open_block(path: str | Path, block: Block | None = None) -> xr.Dataset:
+    """Read a trajectory file and check that it holds the block that its path spells.
+
+    Parameters
+    ----------
+    path
+        The file.
+    block
+        The block it must hold, where that is not what the path spells.
+
+    Raises
+    ------
+    FileError
+        As `open_trajectories`, and where cell or trials are others: a file in the wrong place.
+    """
+    block = block or Block.from_path(path)
+    dataset = open_trajectories(path)
+    held = {axis: str(dataset.attrs.get(axis)) for axis in AXES}
+    asked = {axis: str(getattr(block.cell, axis)) for axis in AXES}
+    if held != asked or list(dataset["trial"].values) != list(block.trials):
+        first, last = dataset["trial"].values[[0, -1]]
+        raise FileError(
+            f"{path} does not hold trials {block.first}-{block.last} of {block.cell.path}, but "
+            f"trials {first}-{last} of {held}. Remove it and make it again."
+        )
+    return dataset
+
+
 def open_trajectories(path: str | Path) -> xr.Dataset:
     """Read a trajectory file into memory and check its content against `SCHEMA`.
 

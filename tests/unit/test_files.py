@@ -100,11 +100,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, dataset):
     assert os.listdir(path.parent) == ["some.h5"]
 
 
-def test_a_leftover_of_a_kill_is_overwritten(path, dataset):
-    leftover = path.with_name(".some.h5.partial")
-    leftover.write_text("left by a kill")
+def test_a_leftover_of_a_kill_is_removed(path, dataset):
+    leftover = path.with_name(".some.h5.123.partial")
+    busy = path.with_name(".some.h5.456.partial")
+    for file in (leftover, busy):
+        file.write_text("half a file")
+    os.utime(leftover, (0, 0))
     write_dataset(dataset, path, "some kind")
     assert not leftover.exists()
+    assert busy.exists(), "another writer's file is not ours to remove"
     open_dataset(path, "some kind")
 
 

@@ -1,5 +1,7 @@
 """Tables say of every circle what its trajectory says, and missing is never dead."""
 
+import shutil
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,7 +12,13 @@ from fittest.design import Survival
 from fittest.errors import FileError
 from fittest.fourier import circularity
 from fittest.survival import RULES, survival_rates, survived
-from fittest.tables import gather_survival, gather_timeline, gather_trial, timeline_rows
+from fittest.tables import (
+    _survival_of,
+    gather_survival,
+    gather_timeline,
+    gather_trial,
+    timeline_rows,
+)
 from fittest.trajectories import open_trajectories
 
 THRESHOLDS = Survival()
@@ -180,3 +188,37 @@ def test_tables_survive_a_round_trip_through_their_file(table, tmp_path):
     back = open_dataset(tmp_path / "t.nc", "survival table")
     xr.testing.assert_equal(back, table)
     xr.testing.assert_equal(survival_rates(back), survival_rates(table))
+
+
+def test_a_file_in_the_wrong_place_or_given_twice_is_refused(paths, trained, tmp_path):
+    other = next(p for p in paths if "embedding~1" in str(p))
+    wrong = tmp_path / str(other.relative_to(trained.root)).replace("embedding~1", "embedding~0")
+    wrong.parent.mkdir(parents=True)
+    shutil.copy(other, wrong)
+    with pytest.raises(FileError, match=r"does not hold trials .* Remove it"):
+        gather_survival([wrong], THRESHOLDS, [60])
+    with pytest.raises(FileError, match="given twice"):
+        gather_survival([other, other], THRESHOLDS, [60])
+
+
+def test_a_trial_that_diverged_has_no_number_of_circles(paths):
+    t = open_trajectories(paths[0])
+    t["signal"][0, -1] = np.nan
+    table = _survival_of(t, THRESHOLDS, [60])
+    assert (table["circles"].isel(trial=0, horizon=-1) == -1).all()
+    assert (table["circles"].isel(trial=1) >= 0).all()
+
+
+def test_gradients_of_updates_that_were_not_recorded_are_missing(paths):
+    t = open_trajectories(paths[0])
+    sparse = _survival_of(t.drop_sel(step=[2]), THRESHOLDS, [60])["gradient"]
+    dense = _survival_of(t, THRESHOLDS, [60])["gradient"]
+    assert np.isnan(sparse.sel(update=[2, 3])).all()
+    assert np.array_equal(sparse.sel(update=[1, 4]), dense.sel(update=[1, 4]))
+
+
+def test_shared_and_redrawn_embeddings_stand_in_one_table(trained, paths):
+    redrawn = trained.train(Cell(p=13, d=6, width=8, embedding="redrawn"), 0, 1)
+    table = gather_survival([*paths, redrawn], THRESHOLDS, [60])
+    assert table["embedding"].values.tolist() == ["0", "1", "redrawn"]
+    assert (table["survived"].sel(embedding="redrawn", trial=[2, 3]) == -1).all()

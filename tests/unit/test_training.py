@@ -325,3 +325,22 @@ def test_normal_initialisation_trains_with_a_finite_loss_in_the_thousands():
 def test_the_full_protocol_text_reads_back_as_the_protocol():
     proto = protocol(7, optimizer={"lr": 0.5})
     assert Protocol.model_validate(json.loads(proto.full)) == proto
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda pairs: pairs[:1], r"must be \(2, N\)"),
+        (lambda pairs: pairs[0], r"must be \(2, N\)"),
+        (lambda pairs: pairs + 40, "must lie in"),
+        (lambda pairs: pairs - 40, "must lie in"),
+        (lambda pairs: pairs * 0, "twice"),
+        (lambda pairs: pairs.astype(float), "whole numbers"),
+        (lambda pairs: pairs[:, :0], "whole numbers"),
+        (lambda pairs: np.tile(np.arange(49), (2, 1)), "whole numbers"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused_by_name(change, says):
+    start = initial_state(Cell(p=7, d=4, width=5), protocol(1), 0, [0, 1])
+    with pytest.raises(ValueError, match=f"train_pairs.*{says}"):
+        train_ensemble(start.parameters, change(start.train_pairs), protocol(1), weight_decay=0.5)

@@ -36,7 +36,7 @@ wildcard_constraints:
     wd=r"[0-9.e+-]+",
     width=r"\d+",
     embedding=r"\d+|redrawn",
-    intervention="[a-z0-9.-]+",
+    intervention="[a-z0-9.+-]+",
     trials=r"\d+-\d+",
     experiment="[a-z0-9-]+",
 

@@ -18,7 +18,7 @@ from fittest.training.arrays import initial_state
 from fittest.training.engines import choose_engine
 from fittest.training.ensemble import train_ensemble
 from fittest.training.version import TRAINING_VERSION
-from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
+from fittest.trajectories import open_block, trajectory_dataset, write_trajectories
 
 log = logging.getLogger("fittest")
 
@@ -66,7 +66,7 @@ def train_block(
     if embedding_file is not None and cell.base_index is not None:
         embedding = read_embedding(embedding_file, seed, cell.p, cell.d, cell.base_index)
     if base_file is not None:
-        signal = _final_signal(base_file, block)
+        signal = _final_signal(base_file, block, protocol, seed)
     start = initial_state(
         cell,
         protocol,
@@ -117,8 +117,12 @@ def train_block(
     log.info("%s: done in %s", name, duration(time.monotonic() - began))
 
 
-def _final_signal(path: Path, block: Block) -> np.ndarray:
-    base = open_trajectories(path)
-    if list(base["trial"].values) != list(block.trials):
-        raise FileError(f"{path} does not hold trials {block.first}-{block.last}. Remove it.")
-    return base["signal"].isel(step=-1).values
+def _final_signal(path: Path, block: Block, protocol: Protocol, seed: int) -> np.ndarray:
+    """Return the final signals of the same trials without intervention, shape (T, K)."""
+    base = open_block(path, block.base)
+    if base.attrs["protocol"] != protocol.full or int(base.attrs["seed"]) != seed:
+        raise FileError(f"{path} was trained with another protocol or seed. Remove it.")
+    signal = base["signal"].isel(step=-1).values
+    if not np.isfinite(signal).all():
+        raise FileError(f"{path} has a trial that diverged: it has no strongest circles")
+    return signal

@@ -57,6 +57,7 @@ def train_ensemble(
     Record
         Everything recorded, at the steps that `protocol.record` names.
     """
+    _check(initial, train_pairs)
     trials = len(train_pairs)
     chosen = choose_engine(engine, device)
     stack = stack or (trials if chosen.gpu else 1)
@@ -82,3 +83,25 @@ def train_ensemble(
     ]
     with one_thread_inside():
         return Record.concatenate(run_tasks(tasks, threads, progress))
+
+
+def _check(initial: Parameters, train_pairs: np.ndarray) -> None:
+    """Refuse arrays that would train something else than was meant, naming the argument."""
+    trials, p, _ = initial.embedding.shape
+    for array in initial.arrays():
+        if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
+            raise ValueError("initial: parameters must be real floating-point numbers, all finite")
+    if train_pairs.ndim != 2 or len(train_pairs) != trials:
+        raise ValueError(
+            f"train_pairs has shape {train_pairs.shape}: with {trials} trials it must be "
+            f"({trials}, N)"
+        )
+    count = train_pairs.shape[1]
+    if not np.issubdtype(train_pairs.dtype, np.integer) or not 1 <= count < p * p:
+        raise ValueError(
+            f"train_pairs must be whole numbers a·p + b, from 1 to p² - 1 = {p * p - 1} a trial"
+        )
+    if train_pairs.min() < 0 or train_pairs.max() >= p * p:
+        raise ValueError(f"train_pairs must lie in 0 … p² - 1 = {p * p - 1}")
+    if (np.diff(np.sort(train_pairs, axis=1), axis=1) == 0).any():
+        raise ValueError("train_pairs names a pair twice within a trial")
