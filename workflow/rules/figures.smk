@@ -9,7 +9,7 @@ rule draw_figure:
     output:
         report(
             root / "figures/{figure}.png",
-            caption="../report/{figure}.rst",
+            caption="../report/figure.rst",
             category="Figures",
             labels={"figure": "{figure}"},
         ),
