@@ -14,6 +14,7 @@ constexpr int kPad = 8;         // elements to which rows are padded, whatever t
 constexpr int kBlock = 96;      // rows of pairs at a time: a multiple of kTile
 constexpr int kTile = 6;        // rows of a register tile; it is two vectors wide
 constexpr int kAlign = 64;      // bytes
+constexpr double kPi = 3.14159265358979323846;
 
 template <class T, int N>
 struct VecOf {
@@ -149,20 +150,20 @@ inline Vec<T, W> exp_of(Vec<T, W> x) {
   return E::poly(r) * power;
 }
 
-// h = activation(x), and slope = its derivative. x may be h.
+// h = activation(x), and slope, if there is a place for it, its derivative. x may be h.
 template <class T, int W>
 inline void activate(bool relu, const Vec<T, W> x, T* h, T* slope) {
   using V = Vec<T, W>;
   if (relu) {
     const V zero = V{}, one = V{} + T(1);
     store<V>(h, x > zero ? x : zero);
-    store<V>(slope, x > zero ? one : zero);
+    if (slope) store<V>(slope, x > zero ? one : zero);
     return;
   }
   const V s = T(1) / (T(1) + exp_of<T, W>(-x));
   const V y = x * s;
   store<V>(h, y);
-  store<V>(slope, s + y * (T(1) - s));
+  if (slope) store<V>(slope, s + y * (T(1) - s));
 }
 
 // Apply f(W, offset) over n elements, n a multiple of kPad, in whole vectors.
@@ -201,7 +202,8 @@ class Network final : public Trial<T> {
         x1(kBlock * hs), d1(kBlock * hs), x2(kBlock * hs), d2(kBlock * hs), z(kBlock * pp),
         back(kBlock * hs), from_a(std::size_t(p) * hp), from_b(std::size_t(p) * hp),
         g_a(std::size_t(p) * hp), g_b(std::size_t(p) * hp), w1t(2 * std::size_t(h) * dp),
-        w2t(std::size_t(h) * hp), w3t(std::size_t(p) * hp) {
+        w2t(std::size_t(h) * hp), w3t(std::size_t(p) * hp), waves(2 * std::size_t(bins()) * p),
+        tokens(std::size_t(p) * dp), spectrum(2 * std::size_t(bins()) * dp) {
     // embedding, w1, b1, [w2; b2], [w3; b3]
     const std::size_t sizes[] = {std::size_t(p) * dp, 2 * std::size_t(d) * hp, std::size_t(hp),
                                  std::size_t(h + 1) * hp, std::size_t(h + 1) * pp};
@@ -210,9 +212,18 @@ class Network final : public Trial<T> {
     offset[5] = total;
     for (auto& b : flat) b = std::make_unique<Buffer<T>>(total);
     for (int r = 0; r < kBlock; ++r) x1.data[r * hs + h] = x2.data[r * hs + h] = T(1);
+    for (int k = 0; k < bins(); ++k)
+      for (int n = 0; n < p; ++n) {
+        const double turn = 2 * kPi * (std::int64_t(k) * n % p) / p;
+        waves.data[(2 * k) * p + n] = std::cos(turn);
+        waves.data[(2 * k + 1) * p + n] = std::sin(turn);
+      }
   }
 
-  void set(int which, const Arrays<T>& arrays) override { move(which, const_cast<Arrays<T>&>(arrays), true); }
+  void set(int which, const Arrays<T>& arrays) override {
+    fresh = false;
+    move(which, const_cast<Arrays<T>&>(arrays), true);
+  }
   Arrays<T> get(int which) const override {
     Arrays<T> out;
     for (std::size_t n : {std::size_t(p) * d, 2 * std::size_t(d) * h, std::size_t(h),
@@ -233,7 +244,7 @@ class Network final : public Trial<T> {
     transpose(at(0, 3), h, h, hp, w2t.data, hp);
     transpose(at(0, 4), h, p, pp, w3t.data, hp);
     first_layer();
-    Scores total = pass(s.train, true, scores);
+    Scores total = pass<true>(s.train, scores);
     // Back through the first layer: two products a token, not a pair.
     T *ge = at(3, 0), *gw1 = at(3, 1), *gb1 = at(3, 2);
     product<T, true>(d, hp, p, e, 1, dp, g_a.data, hp, gw1, hp);
@@ -246,10 +257,27 @@ class Network final : public Trial<T> {
 
   Scores test() override {
     first_layer();
-    return pass(s.test, false, true);
+    return pass<false>(s.test, true);
   }
 
+  // The DFT over tokens, in float64: in float32 its own rounding, not the network's, would be the
+  // floor of the dead.
+  std::vector<double> bin_norms(int which) override {
+    const T* e = at(which, 0);
+    for (std::size_t i = 0; i < tokens.size; ++i) tokens.data[i] = e[i];
+    product<double, false>(2 * bins(), dp, p, waves.data, p, 1, tokens.data, dp, spectrum.data, dp);
+    std::vector<double> norms(bins());
+    for (int k = 0; k < bins(); ++k) {
+      const double* row = spectrum.data + 2 * std::size_t(k) * dp;
+      norms[k] = std::sqrt(squares(row, 2 * dp));
+    }
+    return norms;
+  }
+
+  double norm() override { return std::sqrt(squares(flat[0]->data, offset[5])); }
+
   void update() override {
+    fresh = false;
     const double t = double(++this->step);
     const double c1 = 1 - std::pow(s.beta1, t), c2 = 1 - std::pow(s.beta2, t);
     const T decay = T(1 - s.lr * s.weight_decay), b1 = T(1 - s.beta1), b2 = T(s.beta2);
@@ -267,6 +295,19 @@ class Network final : public Trial<T> {
  private:
   T* at(int which, int array) { return flat[which]->data + offset[array]; }
 
+  int bins() const { return p / 2 + 1; }
+
+  // The sum of squares in float64; eight sums side by side, since one would wait for itself.
+  template <class X>
+  static double squares(const X* x, std::size_t n) {
+    double sums[kPad] = {};
+    for (std::size_t i = 0; i < n; i += kPad)
+      for (int j = 0; j < kPad; ++j) sums[j] += double(x[i + j]) * double(x[i + j]);
+    double sum = 0;
+    for (double each : sums) sum += each;
+    return sum;
+  }
+
   void add_row(T* to, const T* from, int n) {
     over<T>(n, [&](auto w, int j) {
       using V = Vec<T, decltype(w)::value>;
@@ -280,6 +321,8 @@ class Network final : public Trial<T> {
   }
 
   void first_layer() {
+    if (fresh) return;
+    fresh = true;
     const T *e = at(0, 0), *w1 = at(0, 1), *b1 = at(0, 2);
     for (int n = 0; n < p; ++n) std::memcpy(from_a.data + std::size_t(n) * hp, b1, hp * sizeof(T));
     product<T, true>(p, hp, d, e, dp, 1, w1, hp, from_a.data, hp);
@@ -287,7 +330,8 @@ class Network final : public Trial<T> {
   }
 
   // Forward, and backward if asked, of all pairs given, block by block.
-  Scores pass(const std::vector<std::int32_t>& pairs, bool backward, bool scores) {
+  template <bool Backward>
+  Scores pass(const std::vector<std::int32_t>& pairs, bool scores) {
     const int total = int(pairs.size());
     Scores sum;
     for (int begin = 0; begin < total; begin += kBlock) {
@@ -300,7 +344,8 @@ class Network final : public Trial<T> {
         over<T>(hp, [&](auto w, int j) {
           constexpr int W = decltype(w)::value;
           using V = Vec<T, W>;
-          activate<T, W>(s.relu, load<V>(a + j) + load<V>(b + j), x + j, slope + j);
+          activate<T, W>(s.relu, load<V>(a + j) + load<V>(b + j), x + j,
+                         Backward ? slope + j : nullptr);
         });
         x[h] = T(1);
       }
@@ -309,17 +354,15 @@ class Network final : public Trial<T> {
         T *x = x2.data + r * hs, *slope = d2.data + r * hs;
         over<T>(hp, [&](auto w, int j) {
           constexpr int W = decltype(w)::value;
-          activate<T, W>(s.relu, load<Vec<T, W>>(x + j), x + j, slope + j);
+          activate<T, W>(s.relu, load<Vec<T, W>>(x + j), x + j, Backward ? slope + j : nullptr);
         });
         x[h] = T(1);
       }
       product<T, false>(rows, pp, h + 1, x2.data, hs, 1, at(0, 4), pp, z.data, pp);
-      for (int r = 0; r < rows; ++r) {
-        const Scores one = loss(z.data + r * pp, s.label[pair[r]], total, scores);
-        sum.loss += one.loss;
-        sum.accuracy += one.accuracy;
-      }
-      if (!backward) continue;
+      const Scores block = losses(pair, rows, total, scores);
+      sum.loss += block.loss;
+      sum.accuracy += block.accuracy;
+      if (!Backward) continue;
       product<T, true>(h + 1, pp, rows, x2.data, 1, hs, z.data, pp, at(3, 4), pp);
       product<T, false>(rows, hp, p, z.data, pp, 1, w3t.data, hp, back.data, hs);
       through(rows, d2.data);
@@ -353,42 +396,76 @@ class Network final : public Trial<T> {
     }
   }
 
-  // Turn one pair's logits into the gradient of the mean loss over `total` pairs. The exact form:
-  // the true class's gradient is minus the sum of the others', and nothing cancels.
-  Scores loss(T* logit, int label, int total, bool scores) {
-    const T truth = logit[label], none = -std::numeric_limits<T>::infinity();
-    logit[label] = none;
-    for (int j = p; j < pp; ++j) logit[j] = none;
-    T largest = none;
-    for (int j = 0; j < pp; ++j) largest = logit[j] > largest ? logit[j] : largest;
-    const T top = s.naive && truth > largest ? truth : largest;
-    over<T>(pp, [&](auto w, int j) {
-      constexpr int W = decltype(w)::value;
-      store<Vec<T, W>>(logit + j, exp_of<T, W>(load<Vec<T, W>>(logit + j) - top));
-    });
-    logit[label] = 0;
-    for (int j = p; j < pp; ++j) logit[j] = 0;
-    T others = 0;
-    for (int j = 0; j < p; ++j) others += logit[j];
-    T factor, own;
-    if (s.naive) {  // softmax - 1, with the softmax from its logarithm, as frameworks have it
-      const T all = others + std::exp(truth - top), each = T(1) / T(total);
-      factor = each / all;
-      own = std::exp(truth - top - std::log(all)) * each - each;
-    } else {
-      const T share = T(1) / ((T(1) + std::exp(truth - largest) / others) * T(total));
-      factor = share / others;
-      own = -share;
+  // Turn the logits of a block of pairs into the gradient of the mean loss over `total` pairs. The
+  // exact form: the true class's gradient is minus the sum of the others', and nothing cancels.
+  // Each loop goes over all rows, since a vector loaded right after one of its elements was stored
+  // would wait.
+  Scores losses(const std::int32_t* pair, int rows, int total, bool scores) {
+    using V8 = Vec<T, kPad>;  // kPad reductions side by side: one alone would wait for itself
+    const T none = -std::numeric_limits<T>::infinity();
+    T truth[kBlock] = {}, largest[kBlock] = {}, top[kBlock] = {}, own[kBlock] = {};
+    const auto at_label = [&](int r) -> T& { return z.data[r * pp + s.label[pair[r]]]; };
+    const auto set_pads = [&](int r, T value) {
+      for (int j = p; j < pp; ++j) z.data[r * pp + j] = value;
+    };
+    for (int r = 0; r < rows; ++r) {
+      truth[r] = at_label(r);
+      at_label(r) = none;
+      set_pads(r, none);
     }
-    over<T>(pp, [&](auto w, int j) {
-      using V = Vec<T, decltype(w)::value>;
-      store<V>(logit + j, load<V>(logit + j) * factor);
+    for (int r = 0; r < rows; ++r) {
+      T* logit = z.data + r * pp;
+      V8 most = load<V8>(logit);
+      for (int j = kPad; j < pp; j += kPad) {
+        const V8 x = load<V8>(logit + j);
+        most = x > most ? x : most;
+      }
+      T one = most[0];
+      for (int i = 1; i < kPad; ++i) one = most[i] > one ? most[i] : one;
+      largest[r] = one;
+      top[r] = s.naive && truth[r] > one ? truth[r] : one;
+      over<T>(pp, [&](auto w, int j) {
+        constexpr int W = decltype(w)::value;
+        store<Vec<T, W>>(logit + j, exp_of<T, W>(load<Vec<T, W>>(logit + j) - top[r]));
+      });
+    }
+    over<T>(kBlock, [&](auto w, int r) {
+      constexpr int W = decltype(w)::value;
+      using V = Vec<T, W>;
+      store<V>(own + r, exp_of<T, W>(load<V>(truth + r) - load<V>(top + r)));
     });
-    logit[label] = own;
-    if (!scores) return {};
-    const T margin = std::log(others) + top - truth;
-    return {double(margin > 0 ? margin : 0) + double(std::log1p(std::exp(-std::abs(margin)))),
-            truth > largest ? 1.0 : 0.0};
+    for (int r = 0; r < rows; ++r) {
+      at_label(r) = 0;
+      set_pads(r, 0);
+    }
+    Scores sum;
+    for (int r = 0; r < rows; ++r) {
+      T* logit = z.data + r * pp;
+      V8 sums = V8{};
+      for (int j = 0; j < pp; j += kPad) sums += load<V8>(logit + j);
+      T others = 0;
+      for (int i = 0; i < kPad; ++i) others += sums[i];
+      const T each = own[r], all = others + each;
+      if (scores) {  // softplus of the margin, log(others / each), without cancellation
+        sum.loss += each < others ? std::log(all) + (top[r] - truth[r]) : std::log1p(others / each);
+        sum.accuracy += truth[r] > largest[r] ? 1.0 : 0.0;
+      }
+      T factor;
+      if (s.naive) {  // softmax - 1, with the softmax from its logarithm, as frameworks have it
+        factor = T(1) / T(total) / all;
+        own[r] = std::exp(truth[r] - top[r] - std::log(all)) * (T(1) / T(total)) - T(1) / T(total);
+      } else {
+        const T share = T(1) / ((T(1) + each / others) * T(total));
+        factor = share / others;
+        own[r] = -share;
+      }
+      over<T>(pp, [&](auto w, int j) {
+        using V = Vec<T, decltype(w)::value>;
+        store<V>(logit + j, load<V>(logit + j) * factor);
+      });
+    }
+    for (int r = 0; r < rows; ++r) at_label(r) = own[r];
+    return sum;
   }
 
   void move(int which, Arrays<T>& arrays, bool in) {
@@ -407,9 +484,11 @@ class Network final : public Trial<T> {
   }
 
   const Spec s;
+  bool fresh = false;  // from_a and from_b are of the present parameters
   const int p, d, h, dp, hp, pp, hs;
   std::size_t offset[6];
   Buffer<T> x1, d1, x2, d2, z, back, from_a, from_b, g_a, g_b, w1t, w2t, w3t;
+  Buffer<double> waves, tokens, spectrum;  // cosines and sines of each bin, over tokens
   std::unique_ptr<Buffer<T>> flat[4];  // parameters, first and second moment, gradient
 };
 

@@ -131,6 +131,13 @@ void bind(py::module_& m, const char* name) {
              return py::make_tuple(s.loss, s.accuracy);
            },
            "Return test loss and accuracy at the current parameters.")
+      .def("bin_norms",
+           [](Trial<T>& trial, int which) {
+             const auto norms = trial.bin_norms(which);
+             return py::array_t<double>(py::ssize_t(norms.size()), norms.data());
+           },
+           "Return the norm of every DFT bin, 0 to p/2, of the embedding (0) or its gradient (3).")
+      .def("norm", &Trial<T>::norm, "Return the Euclidean norm of all parameters.")
       .def("update", &Trial<T>::update, Released(), "Do one AdamW step by the last gradient.")
       .def("advance",
            [](Trial<T>& trial, int steps) {

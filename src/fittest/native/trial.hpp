@@ -31,6 +31,9 @@ class Trial {
   virtual Scores gradient(bool scores) = 0;  // of the current parameters; scores if asked
   virtual void update() = 0;                                 // one AdamW step by that gradient
   virtual Scores test() = 0;
+  // ‖F_k‖ for k = 0 … ⌊p/2⌋ of the embedding (0) or its gradient (3)
+  virtual std::vector<double> bin_norms(int which) = 0;
+  virtual double norm() = 0;  // Euclidean norm of all parameters
   std::int64_t step = 0;  // updates done
 };
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fittest import _native
-from fittest.fourier import bin_multiplicity, coefficients
+from fittest.fourier import bin_multiplicity
 from fittest.protocol import Protocol
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.task import labels, test_pairs
@@ -129,8 +129,7 @@ def train_trial(
         recorded = stop in wanted["record"]
         train_loss, train_accuracy = network.trial.gradient(recorded)
         if recorded:
-            parameters = network.get(PARAMETERS)
-            norms = _bin_norms(parameters[0])
+            norms = network.trial.bin_norms(PARAMETERS)
             kept["signal"].append(norms[circles])
             kept["mean_signal"].append(norms @ bin_multiplicity(p) / p)
             kept["train_loss"].append(train_loss)
@@ -138,10 +137,9 @@ def train_trial(
             test_loss, test_accuracy = network.trial.test()
             kept["test_loss"].append(test_loss)
             kept["test_accuracy"].append(test_accuracy)
-            squares = [np.square(x, dtype=np.float64).sum() for x in parameters]
-            kept["parameter_norm"].append(np.sqrt(sum(squares)))
+            kept["parameter_norm"].append(network.trial.norm())
         if stop in wanted["gradient"]:
-            kept["gradient"].append(_bin_norms(network.get(GRADIENTS)[0])[circles])
+            kept["gradient"].append(network.trial.bin_norms(GRADIENTS)[circles])
         if stop in wanted["snapshot"]:
             kept["snapshot"].append(network.get(PARAMETERS)[0])
         if following is not None:
@@ -164,7 +162,3 @@ def train_trial(
         final=Parameters(*(x[None] for x in network.get(PARAMETERS))),
     )
 
-
-def _bin_norms(array: np.ndarray) -> np.ndarray:
-    """Return ‖F_k‖ for k = 0 … ⌊p/2⌋, in float64."""
-    return np.linalg.norm(coefficients(array), axis=-1)

@@ -5,4 +5,4 @@ out of date. A test compares the code with the fingerprint recorded for this ver
 change cannot go unnoticed (see fittest.training.fingerprint).
 """
 
-TRAINING_VERSION = 1
+TRAINING_VERSION = 2
