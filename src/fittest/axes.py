@@ -137,12 +137,12 @@ class _As:
         return handler.generate_schema(self.kind)
 
 
-def _axis(scalar: Any, **generators: Any) -> _As:
-    """Read one axis: a value, a generator, or a list of both, kept as a list."""
+def listed(scalar: Any, **generators: Any) -> _As:
+    """Read one key: a value, a generator, or a list of both, kept as a list."""
 
     def known(value: Any) -> Any:
         for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, dict) and _tag(item) not in generators:
+            if generators and isinstance(item, dict) and _tag(item) not in generators:
                 written = list(item)
                 raise ValueError(
                     f"unknown generator {written}. Allowed here: {choices(generators)}, one to a "
@@ -155,11 +155,11 @@ def _axis(scalar: Any, **generators: Any) -> _As:
         items = items | Annotated[model, Tag(name)]
     if generators:
         items = Annotated[items, Discriminator(_tag)]
-    listed = Annotated[list[items], Field(min_length=1)]
-    return _As(Annotated[listed, BeforeValidator(known, json_schema_input_type=items | listed)])
+    several = Annotated[list[items], Field(min_length=1)]
+    return _As(Annotated[several, BeforeValidator(known, json_schema_input_type=items | several)])
 
 
-_Floats = Annotated[list, _axis(float, linspace=Linspace, geomspace=Geomspace)]
+_Floats = Annotated[list, listed(float, linspace=Linspace, geomspace=Geomspace)]
 
 
 def _not_negative(key: str, items: list) -> None:
@@ -242,29 +242,29 @@ _Size = Annotated[int, Field(ge=1, le=100_000)]
 class Axes(Strict):
     """One entry for each experiment axis: a value, a generator, or a list of both."""
 
-    p: Annotated[list, _axis(Annotated[int, Field(ge=3, le=1000)], range=Range, primes=Primes)] = (
+    p: Annotated[list, listed(Annotated[int, Field(ge=3, le=1000)], range=Range, primes=Primes)] = (
         Field(default=[59])
     )
     """Modulus, 3 or more; even and composite ones are allowed (they have ⌊(p - 1)/2⌋ circles)."""
 
-    d: Annotated[list, _axis(_Size, range=Range)] = Field(default=[128])
+    d: Annotated[list, listed(_Size, range=Range)] = Field(default=[128])
     """Embedding dimension."""
 
     weight_decay: Annotated[
         list,
-        _axis(Annotated[float, Field(ge=0, le=1e3)], linspace=Linspace, geomspace=Geomspace),
+        listed(Annotated[float, Field(ge=0, le=1e3)], linspace=Linspace, geomspace=Geomspace),
     ] = Field(default=[0.5])
     """Decoupled weight decay."""
 
-    width: Annotated[list, _axis(_Size, range=Range)] = Field(default=[100])
+    width: Annotated[list, listed(_Size, range=Range)] = Field(default=[100])
     """Neurons in each hidden layer."""
 
-    embedding: Annotated[list, _axis(_Embedding, range=Range)] = Field(default=[0])
+    embedding: Annotated[list, listed(_Embedding, range=Range)] = Field(default=[0])
     """Index of a shared base embedding, or `redrawn`: each trial draws its own."""
 
     intervention: Annotated[
         list,
-        _axis(
+        listed(
             Annotated[str, BeforeValidator(_intervention)],
             scale=ScaleSweep,
             construct=ConstructSweep,

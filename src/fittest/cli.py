@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fittest.errors import FittestError
@@ -92,6 +92,7 @@ def _train(a: argparse.Namespace) -> None:
 
 
 def _table(a: argparse.Namespace) -> None:
+    from fittest.course import gather_course
     from fittest.design import load_design
     from fittest.errors import DesignError
     from fittest.files import open_dataset, write_dataset
@@ -106,22 +107,31 @@ def _table(a: argparse.Namespace) -> None:
         design = load_design(a.design)
         if a.kind == "trial":
             dataset = gather_trial(a.inputs[0], 0, design.survival)
+        elif a.kind == "course":
+            dataset = gather_course(a.inputs, design.survival, by_engine=a.by_engine)
+        elif a.kind == "timeline":
+            dataset = gather_timeline(a.inputs, design.survival, design.horizons)
         else:
-            gather = {"survival": gather_survival, "timeline": gather_timeline}[a.kind]
-            dataset = gather(a.inputs, design.survival, design.horizons)
+            dataset = gather_survival(
+                a.inputs, design.survival, design.horizons, by_engine=a.by_engine
+            )
     write_dataset(dataset, a.output, f"{a.kind} table")
 
 
 def _statistics(a: argparse.Namespace) -> None:
-    from fittest import statistics
+    from fittest import comparison, statistics
+    from fittest.errors import DesignError
     from fittest.files import csv_text, open_dataset, write_text
 
-    if a.kind == "correlation":
-        frame = statistics.correlation(
-            open_dataset(a.inputs[0], "rates table"), open_dataset(a.inputs[1], "survival table")
-        )
-    else:
-        frame = statistics.decision(open_dataset(a.inputs[0], "timeline table"))
+    functions: dict[str, tuple[Callable, list[str]]] = {
+        "correlation": (statistics.correlation, ["rates table", "survival table"]),
+        "decision": (statistics.decision, ["timeline table"]),
+        "comparison": (comparison.comparison, ["course table", "survival table"]),
+    }
+    function, kinds = functions[a.kind]
+    if len(a.inputs) != len(kinds):
+        raise DesignError(f"statistics {a.kind} needs {len(kinds)} inputs: {', '.join(kinds)}")
+    frame = function(*map(open_dataset, a.inputs, kinds))
     write_text(a.output, csv_text(frame))
 
 
@@ -155,10 +165,11 @@ def _check(a: argparse.Namespace) -> None:
     for path in a.designs:
         design = load_design(path)
         for name, experiment in design.experiments.items():
-            steps = design.protocols[experiment.protocol].steps
+            steps = sorted({design.protocols[p].steps for p in experiment.protocol})
+            jobs = len(blocks(design, name)) * max(1, len(experiment.engines))
             print(
-                f"{path}: {name}: {len(blocks(design, name))} training jobs of "
-                f"{experiment.block or design.block} trials, {steps} steps each"
+                f"{path}: {name}: {jobs} training jobs of {experiment.block or design.block} "
+                f"trials, {' or '.join(map(str, steps))} steps each"
             )
 
 
@@ -201,15 +212,16 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
 
     table = command("table", _table, "gather trajectories into a table, or rates from a table")
-    table.add_argument("kind", choices=("survival", "timeline", "trial", "rates"))
+    table.add_argument("kind", choices=("survival", "timeline", "trial", "course", "rates"))
     table.add_argument(
         "inputs", type=Path, nargs="+", help="trajectory files, or the survival table"
     )
     table.add_argument("-o", "--output", type=Path, required=True)
     table.add_argument("--design", type=Path, help="design file, for thresholds and horizons")
+    table.add_argument("--by-engine", action="store_true", help="the engine is an axis, too")
 
     statistic = command("statistics", _statistics, "compute the statistics of an experiment")
-    statistic.add_argument("kind", choices=("correlation", "decision"))
+    statistic.add_argument("kind", choices=("correlation", "decision", "comparison"))
     statistic.add_argument("inputs", type=Path, nargs="+", help="its tables")
     statistic.add_argument("-o", "--output", type=Path, required=True)
 

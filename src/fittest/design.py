@@ -7,46 +7,22 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from fittest.axes import LAST_EMBEDDING, Axes, expand
-from fittest.cells import NAME, REDRAWN, Block, Cell, parse_intervention
+from fittest.cells import NAME, Block, Cell
 from fittest.errors import DesignError, choices, suggestion
+from fittest.experiments import Experiment, problems_of
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
-from fittest.task import training_pairs_count
 from fittest.validation import explain
 from fittest.yaml_files import read_yaml
 
-_MOST_CELLS = 100_000
 _MOST_RECORDS = 1_000_000
 _RESERVED = ("published", "benchmarks")
-PAPER_EXPERIMENTS = (
-    "initial-signal",
-    "gradient",
-    "perturbation",
-    "construction",
-    "modulus",
-    "modulus-all",
-    "dimension",
-    "frozen",
-    "weight-decay",
-    "ablation",
-    "collaboration",
-    "ode",
-    "protocol",
-    "width",
-)
-"""Names that figures and claims know. Another name is allowed, but not one a letter away."""
-
-VARIES = {"initial-signal": ("embedding",)}
-"""Axes that an experiment known to figures and statistics may vary: those it is analysed along."""
 
 
 class Survival(Strict):
@@ -60,22 +36,6 @@ class Survival(Strict):
 
     retained: float = Field(default=0.1, gt=0)
     """`retained`: S_k above this share of its initial value."""
-
-
-class Experiment(Strict):
-    """A product of axes, trained for some trials a cell."""
-
-    protocol: str = "standard"
-    """Name of one of the design's protocols."""
-
-    axes: Axes = Axes()
-    """The values on every axis; one left out has its default."""
-
-    trials: int = Field(ge=1, le=1_000_000)
-    """Trials a cell: a multiple of the block."""
-
-    block: int | None = Field(default=None, ge=1)
-    """Trials a training job, where it differs from the design's."""
 
 
 class Design(Strict):
@@ -123,59 +83,14 @@ class Design(Strict):
         for name, protocol in self.protocols.items():
             problems += [f"protocols.{name}.{m}" for m in _protocol_problems(protocol)]
         for name in self.experiments:
-            problems += [f"experiments.{name}.{m}" for m in self._experiment_problems(name)]
+            problems += [
+                f"experiments.{name}.{message}"
+                for message in problems_of(name, self.experiments[name], self.protocols, self.block)
+            ]
         problems = problems or [*self._horizon_problems(), *self._block_problems()]
         if problems:
             raise ValueError("\n".join(problems))
         return self
-
-    def _experiment_problems(self, name: str) -> list[str]:
-        experiment = self.experiments[name]
-        problems = []
-        if name not in PAPER_EXPERIMENTS and (near := suggestion(name, PAPER_EXPERIMENTS, 0.85)):
-            problems.append(
-                f"name: unknown experiment {name!r}, and too near one the figures know.{near} "
-                "Give your own experiment a name of its own"
-            )
-        problems += _analysis_problems(name, experiment)
-        protocol = self.protocols.get(experiment.protocol)
-        if protocol is None and self.protocols:
-            problems.append(
-                f"protocol: unknown protocol {experiment.protocol!r}. Allowed: "
-                f"{choices(self.protocols)}." + suggestion(experiment.protocol, self.protocols)
-            )
-        block = experiment.block or self.block
-        if experiment.trials % block:
-            low = experiment.trials // block * block
-            near_counts = f"{low} or {low + block}" if low else str(block)
-            problems.append(
-                f"trials: {experiment.trials} is not on the grid of blocks of {block}. "
-                f"Nearest: {near_counts}; or set this experiment's block"
-            )
-        axes = experiment.axes.expanded()
-        for axis, values in axes.items():
-            twice = [v for v, count in Counter(values).items() if count > 1]
-            if twice:
-                problems.append(f"axes.{axis}: {twice[0]} stands twice: name each value once")
-        problems += [f"axes.{m}" for m in _range_problems(axes)]
-        if (count := math.prod(len(values) for values in axes.values())) > _MOST_CELLS:
-            return [*problems, f"axes: {count} cells are too many: at most {_MOST_CELLS}"]
-        if not problems:
-            for p, d, text in itertools.product(axes["p"], axes["d"], axes["intervention"]):
-                try:
-                    parse_intervention(text).check(p, d)
-                except DesignError as error:
-                    problems.append(f"axes.intervention: {text!r}: {error}")
-                    break
-        if not problems and protocol is not None:
-            for p in axes["p"]:
-                count = training_pairs_count(p, protocol.train_share)
-                if not 1 <= count < p * p:
-                    problems.append(
-                        f"protocol: train_share {protocol.train_share} of the {p * p} pairs at "
-                        f"p = {p} is {count}: leave at least one pair each for training and test"
-                    )
-        return problems
 
     def _horizon_problems(self) -> list[str]:
         problems = []
@@ -193,9 +108,11 @@ class Design(Strict):
     def _block_problems(self) -> list[str]:
         grid: dict[tuple[str, Cell], tuple[str, int]] = {}
         for name, experiment in self.experiments.items():
+            if experiment.engines:  # their trajectories are shared with no other experiment
+                continue
             block = experiment.block or self.block
-            for cell in cells(experiment):
-                other, size = grid.setdefault((experiment.protocol, cell), (name, block))
+            for protocol, cell in itertools.product(experiment.protocol, experiment.cells()):
+                other, size = grid.setdefault((protocol, cell), (name, block))
                 if size != block:
                     return [
                         f"experiments.{name}.block: {block}, but experiment {other!r} shares the "
@@ -219,53 +136,13 @@ def _protocol_problems(protocol: Protocol) -> list[str]:
     return problems
 
 
-def _analysis_problems(name: str, experiment: Experiment) -> list[str]:
-    """Refuse before training what the experiment's own statistics would refuse after it."""
-    if name not in VARIES:
-        return []
-    problems = [
-        f"axes.{axis}: {name} varies {' and '.join(VARIES[name])} only, not {axis}. Give one "
-        "value, or give the experiment another name"
-        for axis, items in experiment.axes
-        if axis not in VARIES[name] and len(expand(items)) > 1
-    ]
-    if REDRAWN in expand(experiment.axes.embedding):
-        problems.append(
-            f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
-            "indices, or give the experiment another name"
-        )
-    return problems
-
-
-def _range_problems(axes: dict[str, list]) -> list[str]:
-    """Check what generators made: a field's own limits only see values that were written out."""
-    limits = {"p": (3, 1000), "d": (1, 100_000), "width": (1, 100_000), "weight_decay": (0, 1e3)}
-    problems = []
-    for axis, (low, high) in limits.items():
-        bad = [v for v in axes[axis] if not low <= v <= high]
-        if bad:
-            problems.append(f"{axis}: {bad[0]} is outside {low} … {high:g}")
-    for value in axes["embedding"]:
-        if value != REDRAWN and int(value) < 0:
-            problems.append(f"embedding: {value} is negative: indices start at 0")
-        if value != REDRAWN and int(value) > LAST_EMBEDDING:
-            problems.append(f"embedding: {value} is too great: at most {LAST_EMBEDDING}")
-    return problems
-
-
-def cells(experiment: Experiment) -> list[Cell]:
-    """Return the cells of an experiment: the product of its axes, the last axis fastest."""
-    axes = experiment.axes.expanded()
-    return [Cell(*values) for values in itertools.product(*axes.values())]
-
-
 def blocks(design: Design, name: str) -> list[Block]:
-    """Return the blocks of an experiment, cell by cell."""
+    """Return the blocks of an experiment, protocol by protocol and cell by cell."""
     experiment = design.experiments[name]
     size = experiment.block or design.block
     return [
-        Block(experiment.protocol, cell, first, first + size - 1)
-        for cell in cells(experiment)
+        Block(protocol, cell, first, first + size - 1)
+        for protocol, cell in itertools.product(experiment.protocol, experiment.cells())
         for first in range(0, experiment.trials, size)
     ]
 

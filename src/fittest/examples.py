@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest import statistics
+from fittest import comparison, statistics
 from fittest.cells import Block, Cell
+from fittest.course import gather_course
 from fittest.design import Survival
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.embeddings import embedding_dataset
@@ -41,7 +42,6 @@ TRAINING_ATTRIBUTES = {
 }
 """What a training job adds to its file, with stand-in values; a test compares a trained file."""
 
-_EXPERIMENT = "initial-signal"
 _HORIZON = 4
 _STEPS = 8
 
@@ -67,24 +67,34 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
                 "trial": gather_trial(paths[0], 0, Survival()),
             }.items():
                 tables.setdefault(kind, {})[arithmetic] = _reopened(table, f"{kind} table")
-    latest = {kind: versions["float64"] for kind, versions in tables.items()}
+        ways = [_write_made_up(Path(folder), 0, way, way) for way in ("float64", "float32")]
+        course = gather_course(ways, Survival())
+        tables["course"] = {"float32": _reopened(course, "course table")}
+        compared = gather_survival(ways, Survival(), [_HORIZON])
+    latest = {kind: list(versions.values())[-1] for kind, versions in tables.items()}
     # One rule at one horizon: every row has the same columns, and intervals take time.
     latest |= {kind: latest[kind].isel(rule=[0], horizon=[-1]) for kind in ("survival", "rates")}
     frames = {
         "correlation": statistics.correlation(latest["rates"], latest["survival"]),
         "decision": statistics.decision(latest["timeline"]),
+        "comparison": comparison.comparison(latest["course"], compared),
     }
-    named = ", ".join(f"`{name}`" for name in dict.fromkeys(frames["correlation"]["statistic"]))
+    named = {
+        kind: ", ".join(f"`{name}`" for name in dict.fromkeys(frames[kind]["statistic"]))
+        for kind in ("correlation", "comparison")
+    }
     texts = {
-        "correlation": f"Rows, each per rule and horizon: {named}.",
+        "correlation": f"Rows, each per rule and horizon: {named['correlation']}.",
         "decision": "One row per rule, horizon and step.",
+        "comparison": "Of experiments that train the same trials in several ways, by the rule "
+        f"`relative`. Rows of each way, or of each pair `way` and `other`: {named['comparison']}.",
     }
     out = {f"statistics/EXPERIMENT/{kind}.csv": (texts[kind], frames[kind]) for kind in frames}
-    known = {f"tables/{_EXPERIMENT}/{kind}.nc": table for kind, table in latest.items()}
-    known |= {f"statistics/{_EXPERIMENT}/{kind}.csv": frame for kind, frame in frames.items()}
+    known = {f"tables/{{}}/{kind}.nc": table for kind, table in latest.items()}
+    known |= {f"statistics/{{}}/{kind}.csv": frame for kind, frame in frames.items()}
     for name, figure in FIGURES.items():
         module = import_module(figure.module)
-        frame = module.data(*(known[path] for path in figure.inputs))
+        frame = module.data(*(known[path] for path in figure.files))
         text = f"The data of the figure `{name}`, drawn from " + " and ".join(
             f"`{path}`" for path in figure.inputs
         )
@@ -95,10 +105,12 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
     return tables, out
 
 
-def _write_made_up(folder: Path, embedding: int, arithmetic: str) -> Path:
+def _write_made_up(
+    folder: Path, embedding: int, arithmetic: str, protocol_name: str = "standard"
+) -> Path:
     """Write a trajectory file of three made-up trials and return its path."""
     cell = Cell(p=13, d=4, width=2, embedding=str(embedding))
-    block = Block("standard", cell, 0, 2)
+    block = Block(protocol_name, cell, 0, 2)
     protocol = Protocol.model_validate(
         {"steps": _STEPS, "arithmetic": arithmetic, "record": Recording(snapshots=[0, 4])}
     )

@@ -26,17 +26,23 @@ class Layout:
         """File of the shared base embedding of a cell."""
         return self.root / f"embeddings/p~{cell.p}/d~{cell.d}" / f"embedding~{cell.embedding}.h5"
 
-    def trajectory(self, block: Block) -> Path:
-        """Trajectory file of a block."""
-        return self.root / "trajectories" / block.path
+    def trajectory(self, block: Block, engine: str | None = None) -> Path:
+        """Trajectory file of a block; of an engine named for comparison, in a folder of its own."""
+        folder = self.root if engine is None else self.root / "engines" / engine
+        return folder / "trajectories" / block.path
 
     def trajectories(self, experiment: str) -> list[Path]:
         """Trajectory files of an experiment, cell by cell."""
-        return [self.trajectory(block) for block in blocks(self.design, experiment)]
+        engines: list = self.design.experiments[experiment].engines or [None]
+        return [
+            self.trajectory(block, engine)
+            for engine in engines
+            for block in blocks(self.design, experiment)
+        ]
 
     def first_trajectory(self, experiment: str) -> Path:
         """The block that holds trial 0 of an experiment's first cell."""
-        return self.trajectory(blocks(self.design, experiment)[0])
+        return self.trajectories(experiment)[0]
 
     def inputs(self, block: Block) -> dict[str, Path]:
         """What training a block reads: its shared embedding, and its unperturbed trajectory.
@@ -53,11 +59,11 @@ class Layout:
         return needed
 
     def table(self, experiment: str, kind: str) -> Path:
-        """A table of an experiment: `survival`, `rates`, `timeline` or `trial`."""
+        """A table of an experiment: `survival`, `rates`, `timeline`, `trial` or `course`."""
         return self.root / "tables" / experiment / f"{kind}.nc"
 
     def statistic(self, experiment: str, kind: str) -> Path:
-        """Statistics of an experiment: `correlation` or `decision`."""
+        """Statistics of an experiment: `correlation`, `decision` or `comparison`."""
         return self.root / "statistics" / experiment / f"{kind}.csv"
 
     def figure(self, name: str, suffix: str) -> Path:

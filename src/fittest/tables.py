@@ -1,28 +1,21 @@
-"""Gathering trajectories into the tables that everything downstream reads.
-
-An axis on which the experiment has several values is a dimension of its table; one with a single
-value is a scalar coordinate. Circles that do not exist at a cell's p are missing, never dead.
-"""
+"""The tables that everything downstream reads: what of each trajectory goes into them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from fittest.cells import AXES, REDRAWN, Block
 from fittest.design import Survival
 from fittest.errors import FileError
 from fittest.files import describe
 from fittest.fourier import circularity, token_increment
-from fittest.provenance import provenance
+from fittest.gathering import gather
 from fittest.survival import MISSING, RULES, survived
-from fittest.trajectories import SCHEMA, open_block, open_trajectories
+from fittest.trajectories import SCHEMA, open_trajectories
 
 TIMELINE_STEPS = 120
 """About how many log-spaced steps a timeline keeps."""
@@ -32,18 +25,14 @@ EARLY_UPDATES = 4
 
 _SCORES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy", "parameter_norm")
 _FLAG: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "died survived"}
-_AXIS_NAMES = {
-    "p": ("modulus", "1"),
-    "d": ("embedding dimension", "1"),
-    "weight_decay": ("decoupled weight decay", "1"),
-    "width": ("neurons in each hidden layer", "1"),
-    "embedding": ("index of the shared base embedding", "1"),
-    "intervention": ("intervention on the initial embedding", "1"),
-}
 
 
 def gather_survival(
-    paths: Iterable[Path], thresholds: Survival, horizons: Iterable[int]
+    paths: Iterable[Path],
+    thresholds: Survival,
+    horizons: Iterable[int],
+    *,
+    by_engine: bool = False,
 ) -> xr.Dataset:
     """Return an experiment's survival table: who survived, by every rule, at every horizon.
 
@@ -55,6 +44,8 @@ def gather_survival(
         Of the survival rules.
     horizons
         Steps at which survival is evaluated, up to what was trained; the last step always is.
+    by_engine
+        Whether the engine that trained is an axis, too.
 
     Returns
     -------
@@ -63,7 +54,7 @@ def gather_survival(
         accuracies and norm at each horizon. See docs/data-dictionary.md.
     """
     horizons = list(horizons)
-    return _gather(paths, lambda t: _survival_of(t, thresholds, horizons))
+    return gather(paths, lambda t: _survival_of(t, thresholds, horizons), by_engine=by_engine)
 
 
 def gather_timeline(
@@ -76,7 +67,7 @@ def gather_timeline(
         kept = t[["signal", *_SCORES]].isel(step=timeline_rows(t["step"].values))
         return kept.assign(survived=_survival_of(t, thresholds, horizons)["survived"])
 
-    return _gather(paths, timeline)
+    return gather(paths, timeline)
 
 
 def gather_trial(path: Path, trial: int, thresholds: Survival) -> xr.Dataset:
@@ -177,76 +168,3 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
         },
     )
     return out.transpose("trial", "frequency", "horizon", "rule", "update")
-
-
-def _gather(paths: Iterable[Path], summary: Callable[[xr.Dataset], xr.Dataset]) -> xr.Dataset:
-    """Summarise every block, join the blocks of each cell, and lay the cells out on their axes."""
-    parts: dict[tuple[str, ...], list[xr.Dataset]] = {}
-    names, protocols, seeds, seen = set(), set(), set(), set()
-    for path in paths:
-        block = Block.from_path(path)
-        if path in seen:
-            raise FileError(f"{path} is given twice: give each block once")
-        seen.add(path)
-        t = open_block(path, block)
-        names.add(block.protocol)
-        protocols.add(t.attrs["protocol"])
-        seeds.add(int(t.attrs["seed"]))
-        key = tuple(block.cell.text(axis) for axis in AXES)
-        parts.setdefault(key, []).append(summary(t))
-    if not parts or len(protocols) > 1 or len(seeds) > 1:
-        raise FileError(
-            "a table holds trajectories of one protocol and one seed, and these have "
-            f"{len(protocols)} protocols and {len(seeds)} seeds: gather them apart"
-        )
-    joined = [xr.concat(blocks, "trial").sortby("trial") for blocks in parts.values()]
-    fill = {
-        name: MISSING if variable.dtype.kind == "i" else np.nan
-        for name, variable in joined[0].data_vars.items()
-    }
-    table = xr.concat(joined, "cell", join="outer", fill_value=fill, data_vars="all")
-    table = _on_axes(table, [dict(zip(AXES, key, strict=True)) for key in parts], fill)
-    for name in table.variables:
-        source = joined[0]
-        if name in source.variables:
-            table[name].attrs = dict(source[name].attrs)
-    protocol = json.loads(protocols.pop())
-    table.attrs = {
-        "protocol_name": names.pop(),
-        "protocol": json.dumps(protocol, sort_keys=True),
-        "dtype": protocol["arithmetic"],
-        "seed": seeds.pop(),
-        **provenance(),
-    }
-    return table
-
-
-def _on_axes(table: xr.Dataset, cells: list[dict[str, str]], fill: dict) -> xr.Dataset:
-    """Replace the `cell` dimension by the axes that have several values; keep the others scalar."""
-    values = {axis: [_value(axis, cell[axis]) for cell in cells] for axis in AXES}
-    if REDRAWN in values["embedding"]:  # beside indices too, and one coordinate has one type
-        values["embedding"] = [cell["embedding"] for cell in cells]
-    several = [axis for axis in AXES if len(set(values[axis])) > 1]
-    if not several:
-        table = table.isel(cell=0)
-    elif len(several) == 1:
-        table = table.rename(cell=several[0]).assign_coords({several[0]: values[several[0]]})
-    else:
-        index = pd.MultiIndex.from_arrays([values[axis] for axis in several], names=several)
-        coordinates = xr.Coordinates.from_pandas_multiindex(index, "cell")
-        table = table.assign_coords(coordinates).unstack("cell", fill_value=fill)
-    # Files come in any order; the order of a table does not depend on it.
-    table = table.transpose(*several, ...).sortby(several)
-    for axis in AXES:
-        if axis not in several:
-            table = table.assign_coords({axis: values[axis][0]})
-        table[axis].attrs = describe(*_AXIS_NAMES[axis])
-    return table
-
-
-def _value(axis: str, text: str) -> int | float | str:
-    if axis == "weight_decay":
-        return float(text)
-    if axis == "intervention" or text == REDRAWN:
-        return text
-    return int(text)

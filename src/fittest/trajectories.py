@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -203,3 +204,11 @@ def open_trajectories(path: str | Path) -> xr.Dataset:
                 "and make it again."
             )
     return dataset
+
+
+def engine_label(attributes: Mapping[str, Any]) -> str:
+    """Return which engine trained a file: `native-avx512`, `torch-avx2`, `torch on cuda (…)`."""
+    engine, device = attributes["engine"], str(attributes["device"])
+    if device.startswith("cpu"):
+        return f"{engine}-{str(attributes['cpu_capability']).lower()}"
+    return f"{engine} on {device}"

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from fittest.cells import Cell
-from fittest.design import blocks, cells, design_name, load_design, parse_design, schema
+from fittest.design import blocks, design_name, load_design, parse_design, schema
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
@@ -41,9 +41,9 @@ def test_every_shipped_design_loads_and_runs_initial_signal(name):
 def test_the_paper_design_trains_ten_embeddings_for_fifty_trials_of_thirty_thousand_steps():
     design = shipped("paper")
     experiment = design.experiments["initial-signal"]
-    assert cells(experiment) == [Cell(embedding=str(i)) for i in range(10)]
+    assert experiment.cells() == [Cell(embedding=str(i)) for i in range(10)]
     assert experiment.trials == 50
-    protocol = design.protocols[experiment.protocol]
+    protocol = design.protocols[experiment.protocol[0]]
     assert protocol == Protocol()  # the defaults are the paper's
     assert protocol.steps == 30_000
     assert protocol.optimizer.model_dump() == {
@@ -136,7 +136,7 @@ def test_cells_are_the_product_of_the_axes_and_blocks_lie_on_the_grid():
         "experiments": {"mine": {"trials": 20, "axes": {"p": [5, 7], "embedding": ["redrawn", 1]}}},
     }
     design = parse_design(data)
-    assert cells(design.experiments["mine"]) == [
+    assert design.experiments["mine"].cells() == [
         Cell(p=p, embedding=e) for p in (5, 7) for e in ("redrawn", "1")
     ]
     found = blocks(design, "mine")
@@ -305,7 +305,7 @@ BAD = {
     "key of record": (protocol("record: {dense_util: 1}"), f"{P}.record: unknown key 'dense_util'",
                       "'every'", "mean 'dense_until'?"),
     "key of an experiment": (experiment("trails: 50"), f"{E}: unknown key 'trails'",
-                             "'protocol', 'axes', 'trials', 'block'", "mean 'trials'?"),
+                             "'protocol', 'engines', 'axes', 'trials', 'block'", "mean 'trials'?"),
     "key of axes": (axis("widht: 10"), f"{A}: unknown key 'widht'", "'p', 'd', 'weight_decay'",
                     "mean 'width'?"),
     "key of a sweep": (axis("intervention: {scale: {freq: 25, factor: 1}}"),

@@ -13,7 +13,7 @@ import yaml
 
 from fittest.cells import Block
 from fittest.cli import _parser
-from fittest.design import Design, load_design, parse_design
+from fittest.design import Design, blocks, load_design, parse_design
 from fittest.dictionary import ATTRIBUTES
 from fittest.embeddings import write_embedding
 from fittest.examples import trajectory_example
@@ -193,17 +193,21 @@ def test_targets_of_the_readme_are_those_of_the_workflow():
 def test_designs_of_the_readme_are_those_there_are():
     table = README.split("## Designs")[1].split("## In Python")[0]
     rows = [[c.strip() for c in r.split("|")[1:-1]] for r in table.splitlines() if "| `" in r]
-    said = {row[0].strip("`"): row[1:4] for row in rows}
+    said = {row[0].strip("`"): row[1:5] for row in rows}
     found = {}
     for path in (ROOT / "config/designs").glob("*.yaml"):
-        (experiment,) = (design := load_design(path)).experiments.values()
-        axes = experiment.axes.expanded()
-        (p,), (d,) = axes["p"], axes["d"]
-        embeddings = len(axes["embedding"])
+        design = load_design(path)
+        some = design.experiments.items()
+        jobs = [
+            (block, max(1, len(e.engines))) for name, e in some for block in blocks(design, name)
+        ]
+        (size,) = {(block.cell.p, block.cell.d) for block, _ in jobs}
+        (steps,) = {design.protocols[block.protocol].steps for block, _ in jobs}
         found[path.stem] = [
-            f"{embeddings * experiment.trials}, {embeddings} embeddings",
-            f"{p}, {d}",
-            f"{design.protocols[experiment.protocol].steps:,}",
+            ", ".join(f"`{name}`" for name in design.experiments),
+            str(sum(len(block.trials) * engines for block, engines in jobs)),
+            f"{size[0]}, {size[1]}",
+            f"{steps:,}",
         ]
     assert said == found
 

@@ -133,13 +133,13 @@ def test_rates_count_survivors_and_carry_wilson_intervals(table):
 
 
 def test_mixed_protocols_or_seeds_are_refused(trained, paths, tmp_path):
-    with pytest.raises(FileError, match="one protocol and one seed"):
+    with pytest.raises(FileError, match="of one seed, and of one protocol a name"):
         gather_survival([], THRESHOLDS, [60])
     from fittest.training.block import train_block
 
     other = tmp_path / "standard" / paths[0].relative_to(trained.root / "trajectories/standard")
     train_block(other, trained.protocol, 4, device="cpu")
-    with pytest.raises(FileError, match="one protocol and one seed"):
+    with pytest.raises(FileError, match="of one seed, and of one protocol a name"):
         gather_survival([*paths, other], THRESHOLDS, [60])
 
 

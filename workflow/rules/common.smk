@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fittest.cells import AXES, Block
 from fittest.errors import DesignError, choices, suggestion
+from fittest.experiments import COMPARISONS, ENGINES
 from fittest.figures.registry import FIGURES
 from fittest.layout import Layout
 from fittest.settings import read_design, read_settings
@@ -26,11 +27,13 @@ root = Path(settings.results) / design_name
 layout = Layout(root, design)
 # Figures and statistics of this experiment exist where the design has it.
 has_initial_signal = "initial-signal" in design.experiments
+compared = [name for name in COMPARISONS if name in design.experiments]
 
 
 wildcard_constraints:
     protocol="[a-z0-9-]+",
     figure="|".join(FIGURES),
+    engine="|".join(ENGINES),
     p=r"\d+",
     d=r"\d+",
     wd=r"[0-9.e+-]+",
@@ -62,6 +65,11 @@ def training_inputs(wildcards):
     )
 
 
+def by_engine(experiment):
+    """The flag that makes the engine an axis of an experiment's tables."""
+    return "--by-engine" if known(experiment).engines else ""
+
+
 def needs(experiment):
     """Refuse a target whose experiment the design does not have."""
     if experiment not in design.experiments:
@@ -72,9 +80,14 @@ def needs(experiment):
         )
 
 
-def known_experiment(name):
+def known(name):
     needs(name)
-    return name
+    return design.experiments[name]
+
+
+def trajectories_of(name):
+    needs(name)
+    return layout.trajectories(name)
 
 
 def figure_names():

@@ -40,6 +40,18 @@ rule figure_6:
         lambda w: figure_files("figure_6"),
 
 
+rule arithmetic:
+    "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors."
+    input:
+        lambda w: figure_files("arithmetic"),
+
+
+rule engines:
+    "The same trials by each engine: early agreement and outcomes."
+    input:
+        lambda w: figure_files("engines"),
+
+
 rule decision_time:
     "How early survival is decided: AUC of the signal at each step."
     input:

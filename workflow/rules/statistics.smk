@@ -30,6 +30,22 @@ rule time_decision:
         "fittest --log {log:q} statistics decision {input.tables:q} -o {output:q}"
 
 
+rule compare:
+    "The same trials in several ways: early agreement, parting, and outcomes."
+    input:
+        tables=[
+            root / "tables/{experiment}/course.nc",
+            root / "tables/{experiment}/survival.nc",
+        ],
+        code=code("fittest.comparison"),
+    output:
+        root / "statistics/{experiment}/comparison.csv",
+    log:
+        root / "logs/statistics/{experiment}-comparison.log",
+    shell:
+        "fittest --log {log:q} statistics comparison {input.tables:q} -o {output:q}"
+
+
 rule statistics:
     "All statistics of the design (CSV)."
     input:
@@ -39,3 +55,4 @@ rule statistics:
         ]
         if has_initial_signal
         else [],
+        [layout.statistic(name, "comparison") for name in compared],

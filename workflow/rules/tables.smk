@@ -4,7 +4,7 @@
 rule gather_survival:
     "Who survived, by every rule at every horizon."
     input:
-        trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
+        trajectories=lambda w: trajectories_of(w.experiment),
         code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/survival.nc",
@@ -13,15 +13,16 @@ rule gather_survival:
     params:
         survival=design.survival.model_dump_json(),
         horizons=design.horizons,
+        by_engine=lambda w: by_engine(w.experiment),
     shell:
         "fittest --log {log:q} table survival {input.trajectories:q} -o {output:q}"
-        " --design {settings.design_path:q}"
+        " --design {settings.design_path:q} {params.by_engine}"
 
 
 rule gather_timeline:
     "Signals and scores at log-spaced steps, with each circle's fate."
     input:
-        trajectories=lambda w: layout.trajectories(known_experiment(w.experiment)),
+        trajectories=lambda w: trajectories_of(w.experiment),
         code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/timeline.nc",
@@ -35,10 +36,27 @@ rule gather_timeline:
         " --design {settings.design_path:q}"
 
 
+rule gather_course:
+    "The same trials in several ways: scores, circles and distances at every recorded step."
+    input:
+        trajectories=lambda w: trajectories_of(w.experiment),
+        code=code("fittest.course"),
+    output:
+        root / "tables/{experiment}/course.nc",
+    log:
+        root / "logs/tables/{experiment}-course.log",
+    params:
+        survival=design.survival.model_dump_json(),
+        by_engine=lambda w: by_engine(w.experiment),
+    shell:
+        "fittest --log {log:q} table course {input.trajectories:q} -o {output:q}"
+        " --design {settings.design_path:q} {params.by_engine}"
+
+
 rule gather_trial:
     "Trial 0 of an experiment's first cell, at full time resolution."
     input:
-        trajectories=lambda w: layout.first_trajectory(known_experiment(w.experiment)),
+        trajectories=lambda w: trajectories_of(w.experiment)[0],
         code=code("fittest.tables"),
     output:
         root / "tables/{experiment}/trial.nc",
@@ -75,3 +93,4 @@ rule tables:
         [layout.table("initial-signal", kind) for kind in ("timeline", "trial")]
         if has_initial_signal
         else [],
+        [layout.table(name, "course") for name in compared],

@@ -43,6 +43,30 @@ rule train:
         " --device {settings.device:q} --threads {threads}"
 
 
+rule train_by_engine:
+    "A block trained by an engine that its experiment names, to compare engines."
+    input:
+        unpack(training_inputs),
+    output:
+        root
+        / "engines/{engine}/trajectories/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
+        / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.h5",
+    log:
+        root
+        / "logs/engines/{engine}/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
+        / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.log",
+    threads: settings.threads
+    params:
+        protocol=lambda w: known_protocol(w.protocol).identity,
+        seed=design.seed,
+        version=f"training version {TRAINING_VERSION}",
+        files=lambda w, input: [f"--{name}={path}" for name, path in input.items()],
+    shell:
+        "exec fittest --log {log:q} train {output:q} --protocol {params.protocol:q}"
+        " --seed {params.seed} {params.files:q} --engine {wildcards.engine:q}"
+        " --device {settings.device:q} --threads {threads}"
+
+
 rule trajectories:
     "All training of the design."
     input:

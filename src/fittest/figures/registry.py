@@ -35,6 +35,8 @@ _ALL = (
     Figure("figure_2", "initial-signal", ("tables/{}/trial.nc",)),
     Figure("figure_3", "initial-signal", ("tables/{}/trial.nc",)),
     Figure("figure_6", "initial-signal", ("tables/{}/rates.nc", "statistics/{}/correlation.csv")),
+    Figure("arithmetic", "arithmetic", ("tables/{}/course.nc", "statistics/{}/comparison.csv")),
+    Figure("engines", "engines", ("tables/{}/course.nc", "statistics/{}/comparison.csv")),
     Figure("decision_time", "initial-signal", ("statistics/{}/decision.csv",)),
 )
 FIGURES = {figure.name: figure for figure in _ALL}

@@ -396,12 +396,22 @@ class Network final : public Trial<T> {
     }
   }
 
+  // The sum of a row of logits, kPad sums side by side: one alone would wait for itself.
+  T lanes(const T* logit) const {
+    using V8 = Vec<T, kPad>;
+    V8 sums = V8{};
+    for (int j = 0; j < pp; j += kPad) sums += load<V8>(logit + j);
+    T sum = 0;
+    for (int i = 0; i < kPad; ++i) sum += sums[i];
+    return sum;
+  }
+
   // Turn the logits of a block of pairs into the gradient of the mean loss over `total` pairs. The
   // exact form: the true class's gradient is minus the sum of the others', and nothing cancels.
   // Each loop goes over all rows, since a vector loaded right after one of its elements was stored
   // would wait.
   Scores losses(const std::int32_t* pair, int rows, int total, bool scores) {
-    using V8 = Vec<T, kPad>;  // kPad reductions side by side: one alone would wait for itself
+    using V8 = Vec<T, kPad>;  // as in lanes()
     const T none = -std::numeric_limits<T>::infinity();
     T truth[kBlock] = {}, largest[kBlock] = {}, top[kBlock] = {}, own[kBlock] = {};
     const auto at_label = [&](int r) -> T& { return z.data[r * pp + s.label[pair[r]]]; };
@@ -441,17 +451,18 @@ class Network final : public Trial<T> {
     Scores sum;
     for (int r = 0; r < rows; ++r) {
       T* logit = z.data + r * pp;
-      V8 sums = V8{};
-      for (int j = 0; j < pp; j += kPad) sums += load<V8>(logit + j);
-      T others = 0;
-      for (int i = 0; i < kPad; ++i) others += sums[i];
-      const T each = own[r], all = others + each;
+      const T each = own[r], others = lanes(logit);
       if (scores) {  // softplus of the margin, log(others / each), without cancellation
-        sum.loss += each < others ? std::log(all) + (top[r] - truth[r]) : std::log1p(others / each);
+        sum.loss += each < others ? std::log(others + each) + (top[r] - truth[r])
+                                  : std::log1p(others / each);
         sum.accuracy += truth[r] > largest[r] ? 1.0 : 0.0;
       }
       T factor;
-      if (s.naive) {  // softmax - 1, with the softmax from its logarithm, as frameworks have it
+      if (s.naive) {
+        // As frameworks have it: softmax - 1, with the softmax from its logarithm, and a sum over
+        // all classes, in which the small terms that meet the true class's 1 are lost.
+        at_label(r) = each;
+        const T all = lanes(logit);
         factor = T(1) / T(total) / all;
         own[r] = std::exp(truth[r] - top[r] - std::log(all)) * (T(1) / T(total)) - T(1) / T(total);
       } else {

@@ -1,0 +1,205 @@
+"""An experiment: a product of axes, trained for some trials a cell; and what is wrong with one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
+from fittest.cells import REDRAWN, Cell, parse_intervention
+from fittest.errors import DesignError, choices, suggestion
+from fittest.protocol import Protocol, Strict
+from fittest.task import training_pairs_count
+
+_MOST_CELLS = 100_000
+
+KNOWN = (
+    "initial-signal",
+    "gradient",
+    "perturbation",
+    "construction",
+    "modulus",
+    "modulus-all",
+    "dimension",
+    "frozen",
+    "weight-decay",
+    "ablation",
+    "collaboration",
+    "ode",
+    "protocol",
+    "width",
+    "arithmetic",
+    "engines",
+)
+"""Names that figures and claims know. Another name is allowed, but not one a letter away."""
+
+VARIES = {
+    "initial-signal": ("embedding",),
+    "arithmetic": ("protocol",),
+    "engines": ("engine",),
+}
+"""Axes that an experiment known to figures and statistics may vary: those it is analysed along."""
+
+COMPARISONS = {"arithmetic": "protocol", "engines": "engine"}
+"""Experiments that train the very same trials in several ways, and what the ways differ in."""
+
+ENGINES = ("native", "native-avx512", "native-avx2", "native-baseline", "torch")
+"""Engines that an experiment may name; `native` is the best instruction set of the machine."""
+
+
+class Experiment(Strict):
+    """A product of axes, trained for some trials a cell."""
+
+    protocol: Annotated[list, listed(str)] = Field(default=["standard"])
+    """Name of one of the design's protocols, or a list: each cell is trained under each."""
+
+    engines: list[str] = Field(default=[])
+    """Engines that train the same trials, for comparing them. Empty: the one of the run settings,
+    as for every experiment about networks."""
+
+    axes: Axes = Axes()
+    """The values on every axis; one left out has its default."""
+
+    trials: int = Field(ge=1, le=1_000_000)
+    """Trials a cell: a multiple of the block."""
+
+    block: int | None = Field(default=None, ge=1)
+    """Trials a training job, where it differs from the design's."""
+
+    def cells(self) -> list[Cell]:
+        """Return the product of the axes, the last axis fastest."""
+        return [Cell(*values) for values in itertools.product(*self.axes.expanded().values())]
+
+
+def problems_of(
+    name: str, experiment: Experiment, protocols: Mapping[str, Protocol], block: int
+) -> Iterator[str]:
+    """Yield what is wrong with an experiment as `key: message`; `block` is the design's."""
+    if name not in KNOWN and (near := suggestion(name, KNOWN, 0.85)):
+        yield (
+            f"name: unknown experiment {name!r}, and too near one the figures know.{near} "
+            "Give your own experiment a name of its own"
+        )
+    yield from _analysis_problems(name, experiment, protocols)
+    yield from _engine_problems(experiment)
+    for protocol in experiment.protocol:
+        if protocol not in protocols and protocols:
+            yield (
+                f"protocol: unknown protocol {protocol!r}. Allowed: "
+                f"{choices(protocols)}." + suggestion(protocol, protocols)
+            )
+    size = experiment.block or block
+    if experiment.trials % size:
+        low = experiment.trials // size * size
+        near_counts = f"{low} or {low + size}" if low else str(size)
+        yield (
+            f"trials: {experiment.trials} is not on the grid of blocks of {size}. "
+            f"Nearest: {near_counts}; or set this experiment's block"
+        )
+    axes = experiment.axes.expanded()
+    for key, values in [
+        ("protocol", experiment.protocol),
+        ("engines", experiment.engines),
+        *((f"axes.{axis}", values) for axis, values in axes.items()),
+    ]:
+        twice = [v for v, count in Counter(values).items() if count > 1]
+        if twice:
+            yield f"{key}: {twice[0]} stands twice: name each value once"
+    out_of_range = [f"axes.{m}" for m in _range_problems(axes)]
+    yield from out_of_range
+    if (count := math.prod(len(values) for values in axes.values())) > _MOST_CELLS:
+        yield f"axes: {count} cells are too many: at most {_MOST_CELLS}"
+    elif not out_of_range:
+        yield from _cell_problems(experiment, axes, protocols)
+
+
+def _cell_problems(
+    experiment: Experiment, axes: dict[str, list], protocols: Mapping[str, Protocol]
+) -> Iterator[str]:
+    for p, d, text in itertools.product(axes["p"], axes["d"], axes["intervention"]):
+        try:
+            intervention = parse_intervention(text)
+            intervention.check(p, d)
+        except DesignError as error:
+            yield f"axes.intervention: {text!r}: {error}"
+            return
+        if intervention.needs_base and experiment.engines:
+            yield (
+                f"axes.intervention: {text!r} needs the unperturbed trials, which an experiment "
+                "that names engines does not have. Leave `engines` out"
+            )
+            return
+    for name, p in itertools.product(experiment.protocol, axes["p"]):
+        if name not in protocols:
+            continue
+        share = protocols[name].train_share
+        count = training_pairs_count(p, share)
+        if not 1 <= count < p * p:
+            yield (
+                f"protocol: train_share {share} of the {p * p} pairs at "
+                f"p = {p} is {count}: leave at least one pair each for training and test"
+            )
+            return
+
+
+def _engine_problems(experiment: Experiment) -> Iterator[str]:
+    for engine in experiment.engines:
+        if engine not in ENGINES:
+            yield (
+                f"engines: unknown engine {engine!r}. Allowed: {choices(ENGINES)}."
+                + suggestion(engine, ENGINES)
+            )
+
+
+def _analysis_problems(
+    name: str, experiment: Experiment, protocols: Mapping[str, Protocol]
+) -> Iterator[str]:
+    """Refuse before training what the experiment's own statistics would refuse after it."""
+    if name not in VARIES:
+        return
+    sizes = {axis: len(expand(items)) for axis, items in experiment.axes}
+    sizes |= {"protocol": len(experiment.protocol), "engine": len(experiment.engines)}
+    for axis, size in sizes.items():
+        if axis not in VARIES[name] and size > 1:
+            key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
+            yield (
+                f"{key}: {name} varies {' and '.join(VARIES[name])} only, not {axis}. Give one "
+                "value, or give the experiment another name"
+            )
+    if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
+        yield (
+            f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
+            "indices, or give the experiment another name"
+        )
+    if name in COMPARISONS and sizes[COMPARISONS[name]] < 2:
+        key = {"protocol": "protocol", "engine": "engines"}[COMPARISONS[name]]
+        yield f"{key}: {name} compares two or more: name them in a list"
+    drawn = {
+        key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
+        for key in ("init", "train_share", "redraw")
+    }
+    for key, values in drawn.items():
+        if name in COMPARISONS and len(values) > 1:
+            yield (
+                f"protocol: {name} compares trainings from the same arrays, and the protocols' "
+                f"{key} differ ({', '.join(sorted(values))}). Give all the same"
+            )
+
+
+def _range_problems(axes: dict[str, list]) -> Iterator[str]:
+    """Check what generators made: a field's own limits only see values that were written out."""
+    limits = {"p": (3, 1000), "d": (1, 100_000), "width": (1, 100_000), "weight_decay": (0, 1e3)}
+    for axis, (low, high) in limits.items():
+        bad = [v for v in axes[axis] if not low <= v <= high]
+        if bad:
+            yield f"{axis}: {bad[0]} is outside {low} … {high:g}"
+    for value in axes["embedding"]:
+        if value != REDRAWN and int(value) < 0:
+            yield f"embedding: {value} is negative: indices start at 0"
+        if value != REDRAWN and int(value) > LAST_EMBEDDING:
+            yield f"embedding: {value} is too great: at most {LAST_EMBEDDING}"
