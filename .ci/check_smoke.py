@@ -38,8 +38,19 @@ np.testing.assert_array_equal(
 statistics = pd.read_csv(folder / "statistics/initial-signal/correlation.csv")
 assert set(statistics["n_trials"].dropna()) == {12}
 
-for name in ("figure_2", "figure_3", "figure_6", "decision_time"):
+# The same trials in several ways agree early, by every pair of engines and of arithmetics.
+for experiment, trials in (("arithmetic", 4), ("engines", 64)):
+    compared = pd.read_csv(folder / f"statistics/{experiment}/comparison.csv")
+    early = compared[compared["statistic"] == "early_agreement"]
+    assert len(early) >= 2, early
+    assert (early["estimate"] == 1).all(), early
+    assert set(compared.loc[compared["statistic"] == "circles", "n_trials"]) == {trials}
+    # And in who survives: float32 has not had the time to part.
+    same = compared[compared["statistic"] == "same_survivors"]
+    assert (same["estimate"] == 1).all(), same
+names = ("figure_2", "figure_3", "figure_6", "decision_time", "arithmetic", "engines")
+for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
         path = folder / f"figures/{name}.{suffix}"
         assert path.stat().st_size > 1000, path
-print("smoke design: initial signals, accuracy, survivors, counts and figures are right")
+print("smoke design: initial signals, accuracy, survivors, counts, engines and figures are right")

@@ -1,5 +1,6 @@
 """The native engine: the same science as torch and as the ordinary loop, in compiled code."""
 
+import signal
 import subprocess
 import sys
 
@@ -180,6 +181,29 @@ def test_an_interrupt_ends_training_between_portions_of_steps():
     # A portion is work for well under a second: at most 2·10⁹ operations, counted.
     assert max(seen) * 6 * 768 * 100 * 131 < 2e9
     assert sum(seen) < 2000
+
+
+@needs_native
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_hours_of_training_and_leaves_nothing(tmp_path, stop):
+    # Sparse recording and two threads: the longest stretches without a look at Python.
+    long = '{"steps": 1000000, "record": {"dense_until": 0, "every": 100000, "gradients": 0}}'
+    block = "standard/p~97/d~128/wd~0.5/width~100/embedding~0/intervention~none/trials~0-3.h5"
+    command = ["-m", "fittest.cli", "train", str(tmp_path / block), "--protocol", long]
+    with subprocess.Popen(
+        [sys.executable, *command, "--engine", "native", "--threads", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert "by native engine" in process.stderr.readline()
+        process.send_signal(stop)
+        try:
+            said = process.communicate(timeout=60)[1]  # the training itself would take hours
+        finally:
+            process.kill()
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: -signal.SIGTERM}[stop]
+    assert ("stopped" in said) == (stop == signal.SIGINT)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
 @needs_native

@@ -30,7 +30,8 @@ def test_a_finished_design_plans_nothing_even_where_its_folder_was_moved(finishe
 
 @pytest.mark.parametrize("profile", [True, False], ids=["local-profile", "no-profile"])
 def test_where_and_on_what_to_train_retrains_nothing(finished, profile):
-    assert finished.plan(profile=profile, device="cpu", threads=2).jobs == {}
+    plan = finished.plan(profile=profile, device="cpu", threads=2, engine="torch")
+    assert plan.jobs == {}
 
 
 def test_a_source_file_that_is_newer_but_the_same_remakes_nothing(finished):
@@ -68,6 +69,39 @@ def test_a_second_experiment_whose_cells_exist_trains_nothing(finished, tiny):
     plan = finished.plan()
     assert plan.jobs == {"gather_survival": 1, "rate_survival": 1}
     assert experiments_of(plan, "gather_survival") == ["again"]
+
+
+COMPARED = {"gather_survival": 1, "rate_survival": 1, "gather_course": 1, "compare": 1}
+
+
+def test_a_comparison_of_protocols_trains_only_the_ways_that_are_not_there(finished, tiny):
+    axes = {"p": 7, "d": 4, "width": 8, "embedding": "redrawn"}
+    tiny["experiments"]["arithmetic"] = {
+        "protocol": ["other", "standard"],
+        "axes": axes,
+        "trials": 2,
+    }
+    finished.write_design(tiny)
+    plan = finished.plan()
+    assert [w["protocol"] for w in plan.wildcards["train"]] == ["standard"]
+    assert plan.jobs == COMPARED | {"train": 1, "draw_figure": 1}
+    assert figures_of(plan) == {"arithmetic"}
+
+
+def test_a_comparison_of_engines_trains_apart_and_changes_no_other_result(finished, tiny):
+    axes = {"p": 7, "d": 4, "width": 8, "embedding": "redrawn"}
+    tiny["experiments"]["engines"] = {
+        "protocol": "other",
+        "engines": ["native", "torch"],
+        "axes": axes,
+        "trials": 4,
+    }
+    finished.write_design(tiny)
+    plan = finished.plan()
+    trained = [(w["engine"], w["trials"]) for w in plan.wildcards["train_by_engine"]]
+    assert sorted(trained) == [(e, t) for e in ("native", "torch") for t in ("0-1", "2-3")]
+    assert plan.jobs == COMPARED | {"train_by_engine": 4, "draw_figure": 1}
+    assert figures_of(plan) == {"engines"}
 
 
 def test_a_protocol_value_retrains_that_protocol_only(finished, tiny):
