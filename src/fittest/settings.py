@@ -30,8 +30,12 @@ class Settings(Strict):
     results: str = Field("results", min_length=1)
     """Folder of everything generated; each design has a folder of its own in it."""
 
-    engine: Literal["auto", "native", "torch"] = "auto"
-    """What trains: `auto` is torch on a GPU, else native where it was built, else torch."""
+    engine: Literal[
+        "auto", "native", "native-avx512", "native-avx2", "native-baseline", "torch"
+    ] = "auto"
+    """What trains: `auto` is torch on a GPU, else native where it was built, else torch. `native`
+    takes the best instruction set the processor has; with one named, machines of a cluster that
+    differ all take that one."""
 
     device: str = "auto"
     """Where to train: `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`."""

@@ -20,6 +20,7 @@ from fittest.design import Survival
 from fittest.errors import FileError
 from fittest.files import describe
 from fittest.fourier import circularity, token_increment
+from fittest.protocol import DTYPES
 from fittest.provenance import provenance
 from fittest.survival import MISSING, RULES, survived
 from fittest.trajectories import SCHEMA, open_block, open_trajectories
@@ -214,7 +215,7 @@ def _gather(paths: Iterable[Path], summary: Callable[[xr.Dataset], xr.Dataset]) 
     table.attrs = {
         "protocol_name": names.pop(),
         "protocol": json.dumps(protocol, sort_keys=True),
-        "dtype": protocol["arithmetic"],
+        "dtype": DTYPES[protocol["arithmetic"]],
         "seed": seeds.pop(),
         **provenance(),
     }
