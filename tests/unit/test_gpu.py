@@ -326,7 +326,9 @@ def test_files_and_tables_of_tf32_hold_float32(tmp_path, monkeypatch):
     tail = "standard/p~7/d~4/wd~0.5/width~5/embedding~0/intervention~none/trials~0-1.h5"
     train_block(tmp_path / tail, protocol(5, arithmetic="tf32"), 0)
     with open_trajectories(tmp_path / tail) as file:
-        assert {file[name].dtype for name in ("signal", "initial_embedding")} == {np.dtype("float32")}
+        assert {file[name].dtype for name in ("signal", "initial_embedding")} == {
+            np.dtype("float32")
+        }
     table = gather_survival([tmp_path / tail], Survival(), [])
     assert table.attrs["dtype"] == "float32"
     assert json.loads(table.attrs["protocol"])["arithmetic"] == "tf32"
