@@ -30,6 +30,7 @@ def train_one(
     activation: str = "silu",
     frozen: bool = False,
     loss_function=exact_cross_entropy,
+    device: str = "cpu",
 ) -> dict[str, np.ndarray]:
     """Train one network and record signals and losses at every step.
 
@@ -49,11 +50,13 @@ def train_one(
     """
     p, d = arrays[0].shape
     width = arrays[1].shape[1]
-    embedding = nn.Parameter(torch.tensor(arrays[0], dtype=dtype), requires_grad=not frozen)
+    embedding = nn.Parameter(
+        torch.tensor(arrays[0], dtype=dtype, device=device), requires_grad=not frozen
+    )
     act = nn.SiLU if activation == "silu" else nn.ReLU
     mlp = nn.Sequential(
         nn.Linear(2 * d, width), act(), nn.Linear(width, width), act(), nn.Linear(width, p)
-    ).to(dtype)
+    ).to(device, dtype)
     with torch.no_grad():
         for layer, w, b in zip((mlp[0], mlp[2], mlp[4]), arrays[1::2], arrays[2::2], strict=True):
             layer.weight.copy_(torch.tensor(w.T, dtype=dtype))
@@ -62,8 +65,8 @@ def train_one(
     optimizer = torch.optim.AdamW(trained, lr=lr, weight_decay=weight_decay, foreach=False)
 
     rest = np.setdiff1d(np.arange(p * p), train_pairs)
-    a, b = (torch.tensor(x) for x in (train_pairs // p, train_pairs % p))
-    test_a, test_b = (torch.tensor(x) for x in (rest // p, rest % p))
+    a, b = (torch.tensor(x, device=device) for x in (train_pairs // p, train_pairs % p))
+    test_a, test_b = (torch.tensor(x, device=device) for x in (rest // p, rest % p))
 
     def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return loss_function(mlp(torch.cat([embedding[a], embedding[b]], 1)), (a + b) % p)
@@ -72,7 +75,7 @@ def train_one(
     for step in range(steps + 1):
         with torch.no_grad():
             spectrum = torch.fft.fft(embedding.detach().double(), dim=0)
-            signal.append(spectrum[1 : (p - 1) // 2 + 1].norm(dim=1).numpy())
+            signal.append(spectrum[1 : (p - 1) // 2 + 1].norm(dim=1).cpu().numpy())
             test_loss.append(float(loss(test_a, test_b)))
         optimizer.zero_grad()
         value = loss(a, b)

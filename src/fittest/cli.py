@@ -207,7 +207,9 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="the design's seed (default: the design's, or 0)")
     train.add_argument("--embedding", type=Path, help="file of the shared base embedding")
     train.add_argument("--base", type=Path, help="trajectory file of the unperturbed trials")
-    train.add_argument("--engine", default="auto", help="auto, native or torch")
+    train.add_argument(
+        "--engine", default="auto", help="auto, native, native-avx512 (-avx2, -baseline) or torch"
+    )
     train.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     train.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
 

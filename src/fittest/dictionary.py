@@ -29,7 +29,7 @@ ATTRIBUTES = {
     "embedding": "index of the shared base embedding, or `redrawn`",
     "intervention": "intervention on the initial embedding, or `none`",
     "embedding_index": "index of the shared base embedding",
-    "dtype": "arithmetic of the training, `float32` or `float64`",
+    "dtype": "type of the trained numbers, `float32` or `float64`",
     "seed": "the design's seed, the root of every draw",
     "training_version": "version of the training code's numbers",
     "engine": "program that trained",

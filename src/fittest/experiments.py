@@ -12,6 +12,7 @@ from pydantic import Field
 
 from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
 from fittest.cells import REDRAWN, Cell, parse_intervention
+from fittest.engine_names import ENGINES
 from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Protocol, Strict
 from fittest.task import training_pairs_count
@@ -47,9 +48,6 @@ VARIES = {
 
 COMPARISONS = {"arithmetic": "protocol", "engines": "engine"}
 """Experiments that train the very same trials in several ways, and what the ways differ in."""
-
-ENGINES = ("native", "native-avx512", "native-avx2", "native-baseline", "torch")
-"""Engines that an experiment may name; `native` is the best instruction set of the machine."""
 
 
 class Experiment(Strict):

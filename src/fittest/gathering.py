@@ -18,6 +18,7 @@ import xarray as xr
 from fittest.cells import AXES, REDRAWN, Block
 from fittest.errors import FileError
 from fittest.files import describe
+from fittest.protocol import DTYPES
 from fittest.provenance import provenance
 from fittest.survival import MISSING
 from fittest.trajectories import engine_label, open_block
@@ -94,7 +95,7 @@ def gather(
     table.attrs = {
         "protocol_name": ", ".join(values),
         "protocol": json.dumps(values if one is None else one, sort_keys=True),
-        "dtype": ", ".join(dict.fromkeys(v["arithmetic"] for v in values.values())),
+        "dtype": ", ".join(dict.fromkeys(DTYPES[v["arithmetic"]] for v in values.values())),
         "seed": seeds.pop(),
         **provenance(),
     }

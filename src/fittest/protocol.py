@@ -83,6 +83,10 @@ class Recording(Strict):
     """Steps at which the embedding of a block's first trial is stored whole."""
 
 
+DTYPES = {"float32": "float32", "float64": "float64", "tf32": "float32"}
+"""Arithmetic of a protocol → type in which its numbers are stored."""
+
+
 class Protocol(Strict):
     """Everything else that shapes a trial (method: Sec. 2 and App. E of the paper)."""
 
@@ -105,8 +109,9 @@ class Protocol(Strict):
     """Form of the cross-entropy. `exact` keeps the true class's gradient in float32; `naive` is the
     framework's own, which loses it, for showing what it does."""
 
-    arithmetic: Literal["float32", "float64"] = "float32"
-    """Floating-point type of parameters, activations and moments."""
+    arithmetic: Literal["float32", "float64", "tf32"] = "float32"
+    """Floating-point type of parameters, activations and moments. `tf32` is float32 whose matrix
+    products are rounded to TF32; only the torch engine on a GPU from Ampere on can do it."""
 
     steps: int = Field(default=30000, ge=1, le=100_000_000)
     """Optimiser steps."""
@@ -122,6 +127,11 @@ class Protocol(Strict):
 
     record: Recording = Recording()
     """What is recorded, and when."""
+
+    @property
+    def dtype(self) -> str:
+        """The type in which numbers are stored: `float32` or `float64`."""
+        return DTYPES[self.arithmetic]
 
     @property
     def identity(self) -> str:

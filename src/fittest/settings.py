@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
 from fittest.design import Design, design_name, load_design
+from fittest.engine_names import EngineSetting
 from fittest.errors import DesignError, choices, suggestion
 from fittest.protocol import Strict
 from fittest.validation import explain
@@ -30,8 +31,10 @@ class Settings(Strict):
     results: str = Field("results", min_length=1)
     """Folder of everything generated; each design has a folder of its own in it."""
 
-    engine: Literal["auto", "native", "torch"] = "auto"
-    """What trains: `auto` is torch on a GPU, else native where it was built, else torch."""
+    engine: EngineSetting = "auto"
+    """What trains: `auto` is torch on a GPU, else native where it was built, else torch. `native`
+    takes the best instruction set the processor has; with one named, machines of a cluster that
+    differ all take that one."""
 
     device: str = "auto"
     """Where to train: `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`."""

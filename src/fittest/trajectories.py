@@ -117,7 +117,7 @@ def trajectory_dataset(
         Seed, engine, device, provenance.
     """
     cell = block.cell
-    dtype = np.dtype(protocol.arithmetic)
+    dtype = np.dtype(protocol.dtype)
     trials = len(train_pairs)
     is_training = np.zeros((trials, cell.p**2), dtype=np.int8)
     np.put_along_axis(is_training, train_pairs, 1, axis=1)

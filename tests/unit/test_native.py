@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from benchmarks.ordinary_loop import train_one
+from fittest import engine_names
 from fittest.cells import Cell
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
 from fittest.training import engines
 from fittest.training.arrays import initial_state
+from fittest.training.block import train_block
 from fittest.training.engines import choose_engine, native_levels
 from fittest.training.ensemble import train_ensemble
+from fittest.trajectories import open_trajectories
 
 LEVELS = native_levels()
 needs_native = pytest.mark.skipif(
@@ -241,6 +244,47 @@ def test_the_engine_is_chosen_by_device_and_by_what_was_built(monkeypatch):
         choose_engine("native", "cpu")
     with pytest.raises(DesignError, match=r"unknown engine 'nativ'.*Did you mean 'native'"):
         choose_engine("nativ", "cpu")
+
+
+def test_an_engines_name_may_force_an_instruction_set(monkeypatch):
+    monkeypatch.setattr(engines, "native_levels", lambda: ["avx2", "baseline"])
+    assert choose_engine("native-baseline", "cpu") == engines.Chosen("native", "cpu", "baseline")
+    assert choose_engine("native-avx2", "auto").level == "avx2"
+    with pytest.raises(DesignError) as error:
+        choose_engine("native-avx512", "cpu")
+    assert "this processor cannot run avx512" in str(error.value)
+    assert "'native-avx2', 'native-baseline'; 'native' takes the first" in str(error.value)
+    with pytest.raises(DesignError, match=r"'native-avx2' trains on the CPU, not on 'cuda'"):
+        choose_engine("native-avx2", "cuda")
+    with pytest.raises(DesignError, match=r"unknown engine 'native-avx'.*Did you mean 'native-av"):
+        choose_engine("native-avx", "cpu")
+    monkeypatch.setattr(engines, "native_levels", list)
+    with pytest.raises(DesignError, match=r"'native-avx2' was not built: install a C\+\+ compiler"):
+        choose_engine("native-avx2", "cpu")
+
+
+def test_every_instruction_set_has_a_name_that_a_setting_can_force():
+    assert set(LEVELS) <= set(engine_names.LEVELS)
+    assert {f"native-{level}" for level in engine_names.LEVELS} < set(engine_names.ENGINES)
+
+
+@needs_native
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_forced_instruction_set_trains_and_is_recorded(tmp_path, level):
+    tail = "standard/p~7/d~4/wd~0.5/width~5/embedding~0/intervention~none/trials~0-1.h5"
+    train_block(tmp_path / tail, protocol(5), 0, engine=f"native-{level}", device="auto")
+    with open_trajectories(tmp_path / tail) as file:
+        assert file.attrs["engine"] == "native"
+        assert file.attrs["cpu_capability"] == level
+    start = initial_state(Cell(p=7, d=4, width=5), protocol(5), 0, [0, 1])
+    by_hand = trial(Cell(p=7, d=4, width=5), protocol(5), level)
+    by_hand.advance(5, lambda _: None)
+    record = train_ensemble(
+        *(start.parameters, start.train_pairs, protocol(5)),
+        weight_decay=0.5,
+        engine=f"native-{level}",
+    )
+    assert np.array_equal(record.final.w2[0], by_hand.get(0)[3])
 
 
 @needs_native

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from fittest.cells import AXES, Block
 from fittest.errors import DesignError, choices, suggestion
-from fittest.experiments import COMPARISONS, ENGINES
+from fittest.engine_names import ENGINES
+from fittest.experiments import COMPARISONS
 from fittest.figures.registry import FIGURES
 from fittest.layout import Layout
 from fittest.settings import read_design, read_settings

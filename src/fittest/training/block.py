@@ -48,7 +48,7 @@ def train_block(
         Trajectory file of the same trials without intervention, where the intervention is resolved
         from it.
     engine
-        `auto`, `native` or `torch`.
+        `auto`, `native`, `native-LEVEL` or `torch`.
     device
         `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`.
     threads
@@ -61,7 +61,7 @@ def train_block(
     """
     block = Block.from_path(path)
     cell = block.cell
-    chosen = choose_engine(engine, device)
+    chosen = choose_engine(engine, device, protocol.arithmetic)
     embedding = signal = None
     if embedding_file is not None and cell.base_index is not None:
         embedding = read_embedding(embedding_file, seed, cell.p, cell.d, cell.base_index)
@@ -92,7 +92,7 @@ def train_block(
         start.train_pairs,
         protocol,
         weight_decay=cell.weight_decay,
-        engine=chosen.engine,
+        engine=engine,
         device=chosen.device,
         threads=threads,
         progress=Progress(name, protocol.steps * len(block.trials)),

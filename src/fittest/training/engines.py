@@ -8,9 +8,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from fittest.engine_names import SETTINGS
 from fittest.errors import DesignError, choices, suggestion
-
-ENGINES = ("auto", "native", "torch")
 
 
 @dataclass(frozen=True)
@@ -46,39 +45,74 @@ def native_levels() -> list[str]:
     return _native.levels()
 
 
-def choose_engine(engine: str = "auto", device: str = "auto") -> Chosen:
+def choose_engine(
+    engine: str = "auto", device: str = "auto", arithmetic: str = "float32"
+) -> Chosen:
     """Return the engine that trains.
 
     Parameters
     ----------
     engine
         `auto`: torch where the device is a GPU, else native where it was built, else torch.
+        `native-avx512`, `native-avx2`, `native-baseline`: native, with that instruction set.
     device
         `auto` (a GPU where there is one), `cpu`, `cuda` or `cuda:N`.
+    arithmetic
+        The protocol's.
 
     Raises
     ------
     DesignError
-        Naming what is available, where the one asked for is not.
+        Naming what is available, where the one asked for is not; where a GPU is there and cannot
+        be used; where the engine's device cannot do the arithmetic.
     """
-    if engine not in ENGINES:
+    chosen = _choose(engine, device)
+    if arithmetic == "tf32":
+        if not chosen.gpu:
+            raise DesignError(
+                "the protocol's arithmetic is tf32, which only the torch engine on a GPU can do; "
+                f"here the {chosen.engine} engine would train on the CPU. Set `arithmetic: "
+                "float32`, or train where there is such a GPU, with engine and device `auto`"
+            )
+        from fittest.training.gpu import check_tf32
+
+        check_tf32(chosen.device)
+    return chosen
+
+
+def _choose(engine: str, device: str) -> Chosen:
+    if engine not in SETTINGS:
         raise DesignError(
-            f"unknown engine {engine!r}. Allowed: {choices(ENGINES)}." + suggestion(engine, ENGINES)
+            f"unknown engine {engine!r}. Allowed: {choices(SETTINGS)}."
+            + suggestion(engine, SETTINGS)
         )
     levels = native_levels()
-    if engine == "native":
+    if engine.startswith("native"):
         if not levels:
             raise DesignError(
-                "engine 'native' was not built: install a C++ compiler (Debian: apt-get install "
+                f"engine {engine!r} was not built: install a C++ compiler (Debian: apt-get install "
                 "g++) and install the package again, or use engine 'torch'"
             )
         if device not in ("auto", "cpu"):
-            raise DesignError(f"engine 'native' trains on the CPU, not on {device!r}: use 'torch'")
-        return Chosen("native", "cpu", levels[0])
+            raise DesignError(
+                f"engine {engine!r} trains on the CPU, not on {device!r}: use 'torch'"
+            )
+        return Chosen("native", "cpu", _level(engine, levels))
     device = _device(device)
     if engine == "auto" and device == "cpu" and levels:
         return Chosen("native", "cpu", levels[0])
     return Chosen("torch", device)
+
+
+def _level(engine: str, levels: list[str]) -> str:
+    """Return the instruction set that a native engine's name asks for; refuse one not to be had."""
+    asked = engine.partition("-")[2] or levels[0]
+    if asked not in levels:
+        raise DesignError(
+            f"engine {engine!r}: this processor cannot run {asked}. Those it can: "
+            f"{choices(f'native-{level}' for level in levels)}; 'native' takes the first"
+        )
+    return asked
 
 
 def _device(device: str) -> str:
@@ -89,13 +123,18 @@ def _device(device: str) -> str:
 
     count = torch.cuda.device_count()
     if device == "auto":
-        return "cuda" if count else "cpu"
+        if not count:
+            return "cpu"
+        device = "cuda"
     allowed = ["auto", "cpu", *(["cuda"] if count else []), *(f"cuda:{i}" for i in range(count))]
     if device not in allowed:
         raise DesignError(
             f"device {device!r} is not available here. Allowed on this machine: "
             f"{', '.join(allowed)}"
         )
+    from fittest.training.gpu import check_kernels
+
+    check_kernels(device)
     return device
 
 

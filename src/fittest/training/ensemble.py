@@ -39,8 +39,8 @@ def train_ensemble(
     weight_decay
         Decoupled weight decay of every trained parameter.
     engine
-        `auto`, `native` or `torch`. Engines agree to rounding at first and in distribution later;
-        on the CPU a trial's bits are those of its engine and instruction set.
+        `auto`, `native`, `native-LEVEL` or `torch`. Engines agree to rounding at first and in
+        distribution later; on the CPU a trial's bits are those of its engine and instruction set.
     device
         `auto`, `cpu`, `cuda` or `cuda:N`.
     threads
@@ -48,9 +48,11 @@ def train_ensemble(
     stack
         Trials that go through a step of the torch engine together. The default is 1 on the CPU,
         where a trial's activations then stay in the cache and its bits cannot depend on its
-        neighbours, and all of them on a GPU.
+        neighbours. On a GPU it is as many as fit into its free memory, and one asked for that does
+        not fit is made smaller; a trial's bits there may depend on it.
     progress
-        Called before every step of a stack with the number of trial-steps it is.
+        Called before every step of a stack with the number of trial-steps it is; on a GPU also with
+        minus what a stack had done that ran out of memory and starts again.
 
     Returns
     -------
@@ -59,28 +61,29 @@ def train_ensemble(
     """
     _check(initial, train_pairs)
     trials = len(train_pairs)
-    chosen = choose_engine(engine, device)
-    stack = stack or (trials if chosen.gpu else 1)
+    chosen = choose_engine(engine, device, protocol.arithmetic)
 
-    def part(first: int) -> tuple[Parameters, np.ndarray]:
-        some = slice(first, first + stack)
+    def part(some: slice) -> tuple[Parameters, np.ndarray]:
         return Parameters(*(array[some] for array in initial.arrays())), train_pairs[some]
 
-    firsts = range(0, trials, stack)
+    if chosen.gpu:
+        from fittest.training.torch_engine import train_on_gpu
+
+        return Record.concatenate(
+            train_on_gpu(part, trials, stack, protocol, weight_decay, chosen.device, progress)
+        )
+    stack = stack or 1
+    parts = [part(slice(first, first + stack)) for first in range(0, trials, stack)]
     if chosen.engine == "native":
         from fittest.training.native_engine import train_trial
 
         native = [
-            partial(train_trial, *part(first), protocol, weight_decay, chosen.level)
-            for first in firsts
+            partial(train_trial, *some, protocol, weight_decay, chosen.level) for some in parts
         ]
         return Record.concatenate(run_tasks(native, threads, progress))
     from fittest.training.torch_engine import one_thread_inside, train_stack
 
-    tasks = [
-        partial(train_stack, *part(first), protocol, weight_decay, chosen.device)
-        for first in firsts
-    ]
+    tasks = [partial(train_stack, *some, protocol, weight_decay, chosen.device) for some in parts]
     with one_thread_inside():
         return Record.concatenate(run_tasks(tasks, threads, progress))
 

@@ -48,8 +48,8 @@ class NativeTrial:
         self.arrays = initial.arrays()
         _, p, d = self.arrays[0].shape
         width = self.arrays[2].shape[1]
-        self.dtype = np.dtype(protocol.arithmetic)
-        kind = {"float32": _native.Trial32, "float64": _native.Trial64}[protocol.arithmetic]
+        self.dtype = np.dtype(protocol.dtype)
+        kind = {"float32": _native.Trial32, "float64": _native.Trial64}[protocol.dtype]
         beta1, beta2 = protocol.optimizer.betas
         self.trial = kind(
             level=level,

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol as Interface
 
 import numpy as np
 import torch
 
 from fittest.protocol import Protocol
-from fittest.task import labels, test_pairs
 from fittest.training.arrays import Parameters
-from fittest.training.loss import GRADIENTS, loss_of_margin, margin
-from fittest.training.network import Batch, backward, forward
+from fittest.training.cuda_graph import CudaGraph
+from fittest.training.gpu import matrix_products
+from fittest.training.memory import Gpu, bytes_per_trial
 from fittest.training.record import Record
 from fittest.training.recorder import Recorder
+from fittest.training.stack import Margins, Stack
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+class Step(Interface):
+    """One training step of a stack, to be done as often as wanted."""
+
+    def replay(self) -> Margins:
+        """Do it."""
+
+
+class Eager:
+    """The step of a stack, one operation after the other."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.replay = stack.advance
 
 
 @torch.no_grad()
@@ -27,69 +41,50 @@ def train_stack(
     weight_decay: float,
     device: str,
     tick: Callable[[int], None],
+    step_of: Callable[[Stack], Step] = Eager,
 ) -> Record:
     """Train a stack of T networks together; see `fittest.train_ensemble` for the arguments.
 
-    `tick` is called before every step with T.
+    `tick` is called before every step with T. `step_of` makes the step that is repeated.
     """
-    dtype = DTYPES[protocol.arithmetic]
-    # A copy: on the CPU a tensor may share the array's memory, and training overwrites it.
-    parameters = [torch.tensor(x, dtype=dtype, device=device) for x in initial.arrays()]
-    gradients = [torch.zeros_like(x) for x in parameters]
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        parameter.grad = gradient
-    trained = parameters[1:] if "embedding" in protocol.frozen else parameters
-    optimizer = torch.optim.AdamW(
-        trained,
-        lr=protocol.optimizer.lr,
-        betas=(protocol.optimizer.betas[0], protocol.optimizer.betas[1]),
-        eps=protocol.optimizer.eps,
-        weight_decay=weight_decay,
-        fused=True,
-    )
+    stack = Stack(initial, train_pairs, protocol, weight_decay, device)
+    recorder = Recorder(protocol.record, protocol.steps, stack.parameters[0])
 
-    trials, p = len(train_pairs), initial.embedding.shape[1]
-    held_out = np.stack([test_pairs(p, pairs) for pairs in train_pairs])
-    all_labels = torch.as_tensor(labels(p, protocol.operation), device=device)
-    train, test = (
-        Batch(
-            torch.as_tensor(pairs, device=device),
-            all_labels,
-            p,
-            initial.b1.shape[1],
-            protocol.activation,
-            parameters[0],
-        )
-        for pairs in (train_pairs, held_out)
-    )
-    loss_gradient_ = GRADIENTS[protocol.loss]
-    recorder = Recorder(protocol.record, protocol.steps, parameters[0])
+    def keep(step: int, margins: Margins) -> None:
+        scores = stack.scores(margins) if step in recorder.row else {}
+        recorder.keep(step, stack.parameters, stack.gradients[0], scores)
 
-    for step in range(protocol.steps + 1):
-        logits = forward(parameters, train)
-        m, correct = loss_gradient_(logits, train.label, train.count)
-        backward(parameters, gradients, train)
-        scores = {}
-        if step in recorder.row:
-            scores = _scores("train", m, correct, trials)
-            m, _, correct = margin(forward(parameters, test), test.label)
-            scores |= _scores("test", m, correct, trials)
-        recorder.keep(step, parameters, gradients[0], scores)
-        if step < protocol.steps:
-            tick(trials)
-            optimizer.step()
-    return recorder.finish(parameters)
+    keep(0, stack.gradient())
+    training = step_of(stack)
+    for step in range(1, protocol.steps + 1):
+        tick(stack.trials)
+        keep(step, training.replay())
+    return recorder.finish(stack.parameters)
 
 
-def _scores(
-    which: str, m: torch.Tensor, correct: torch.Tensor, trials: int
-) -> dict[str, torch.Tensor]:
-    """Return mean loss and accuracy of each trial."""
-    loss = loss_of_margin(m).view(trials, -1)
-    return {
-        f"{which}_loss": loss.mean(1),
-        f"{which}_accuracy": correct.view(trials, -1).to(loss.dtype).mean(1),
-    }
+def train_on_gpu(
+    part: Callable[[slice], tuple[Parameters, np.ndarray]],
+    trials: int,
+    stack: int | None,
+    protocol: Protocol,
+    weight_decay: float,
+    device: str,
+    progress: Callable[[int], None] | None,
+) -> list[Record]:
+    """Train on a CUDA device, in stacks that fit, one after the other.
+
+    `part` returns initial arrays and training pairs of some of the trials.
+    """
+    initial, pairs = part(slice(0, 1))
+    _, p, d = initial.embedding.shape
+    gpu = Gpu(device, bytes_per_trial(p, d, initial.b1.shape[1], pairs.shape[1], protocol))
+
+    def train(some: slice, tick: Callable[[int], None]) -> Record:
+        return train_stack(*part(some), protocol, weight_decay, device, tick, CudaGraph)
+
+    with torch.cuda.device(device), matrix_products(protocol.arithmetic):
+        together = gpu.stack(trials, stack)
+        return gpu.train(train, trials, together, progress or (lambda _: None))
 
 
 @contextmanager
