@@ -161,4 +161,3 @@ def train_trial(
         snapshot_embedding=array(kept["snapshot"], *initial.embedding.shape[1:])[0],
         final=Parameters(*(x[None] for x in network.get(PARAMETERS))),
     )
-
