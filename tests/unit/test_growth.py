@@ -21,6 +21,7 @@ from fittest.design import load_design
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels
 from fittest.training.arrays import initial_state
+from fittest.training.engines import native_levels
 from fittest.training.loss import exact_gradient_
 from fittest.training.network import Batch, backward, forward
 
@@ -175,11 +176,12 @@ def test_growth_is_measured_and_its_file_keeps_the_other_engine(tmp_path, monkey
     path = tmp_path / "growth.json"
     old = {"other": {"points": []}, "machine": {"measured": {"other": {"date": "then"}}}}
     path.write_text(json.dumps(old))
-    assert growth.main(["--short", "--torch", "--output", str(path)]) == 0
+    assert growth.main(["--short", "--output", str(path)]) == 0
     report = json.loads(path.read_text())
     assert report["other"] == old["other"]
-    assert set(report["machine"]["measured"]) == {"other", "torch"}
-    points = report["torch"]["points"]
+    engine = "native" if native_levels() else "torch"
+    assert set(report["machine"]["measured"]) == {"other", engine}
+    points = report[engine]["points"]
     assert len(points) == len(growth.all_points(small))
     assert all(np.isfinite(point["core_ms_per_trial_step"]) for point in points)
     assert "cost model" in capsys.readouterr().out
