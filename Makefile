@@ -1,6 +1,7 @@
 # make quick   the environment, then the quick design to its figures and headline
 # make test    the environment, then all tests
 # make bench   speed and memory of the training engines
+# make growth  how training cost grows, and what the paper's full design would cost
 # make lint    formatting, lint and types
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 DESIGN ?= quick
 
-.PHONY: quick run test bench lint format unlock clean help
+.PHONY: quick run test bench growth lint format unlock clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +39,10 @@ test: $(STAMP)
 
 bench: $(STAMP)
 	python -m benchmarks.training
+
+growth: $(STAMP)
+	python -m benchmarks.growth
+	python -m benchmarks.paper_cost
 
 lint: $(STAMP)
 	ruff check .

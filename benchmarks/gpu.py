@@ -16,9 +16,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.contestants import DENSE, SPARSE, WEIGHT_DECAY, Size, floor_products, flops
+from benchmarks.contestants import DENSE, SPARSE, WEIGHT_DECAY
 from benchmarks.costs import ROOT
+from benchmarks.gpu_bound import step_bytes
 from benchmarks.ordinary_loop import train_one
+from benchmarks.products import Size, floor_products, flops
 from fittest.cells import REDRAWN, Cell
 from fittest.files import write_text
 from fittest.protocol import Protocol
@@ -36,17 +38,6 @@ def draw(size: Size, trials: int) -> InitialState:
     """Return what trials of a size start from."""
     cell = Cell(p=size.p, d=size.d, width=size.width, embedding=REDRAWN)
     return initial_state(cell, Protocol(), 0, range(trials))
-
-
-def bytes_of_step(size: Size) -> int:
-    """Return the bytes that the engine's operations move in one step of one trial, float32.
-
-    Every array is written by the operation that makes it and read by each that uses it: 27 times
-    an activation, 12 times the logits, 10 times a parameter (7 of them by AdamW).
-    """
-    p, d, h = size.p, size.d, size.width
-    parameters = p * d + 2 * d * h + h * h + h * p + 2 * h + p
-    return 4 * (size.rows * (27 * h + 12 * p) + 10 * parameters)
 
 
 def slope(run: Callable[[int], object], few: int, many: int) -> tuple[float, float]:
@@ -106,7 +97,7 @@ def speed(size: Size, trials: int, device: str, few: int = 50, many: int = 350) 
 def shares(size: Size, seconds: float, found: dict[str, float]) -> dict[str, float]:
     """Return what share of a trial-step's time its bytes and its products need at the peaks."""
     products = flops(floor_products(size)) / found["float32_flop_per_s"]
-    moves = bytes_of_step(size) / found["bytes_per_s"]
+    moves = step_bytes(size) / found["bytes_per_s"]
     return {"share_of_bandwidth": moves / seconds, "share_of_arithmetic": products / seconds}
 
 

@@ -8,7 +8,6 @@ rounds, and a ratio is taken within each round before its median. One thread, on
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -18,18 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from benchmarks.contestants import (
-    Contestant,
-    Floor,
-    Size,
-    compiled_stack,
-    contestants,
-    floor_products,
-    flops,
-)
+from benchmarks.bars import Results, verdicts
+from benchmarks.contestants import compiled_stack, contestants
 from benchmarks.costs import (
     BYTES_ALLOWED,
     ROOT,
@@ -39,73 +30,13 @@ from benchmarks.costs import (
     start_up_costs,
     storage_costs,
 )
-from fittest.files import write_text
+from benchmarks.floor import Floor
+from benchmarks.products import Size, floor_products, flops
+from benchmarks.report import merge, product_rate, summarise, summary, table, take_turns
+from fittest.training.engines import native_levels
 
 RESULTS = ROOT / "results/benchmarks/training.json"
 SIZES = (Size(59, 128), Size(31, 64), Size(97, 128), Size(59, 16))
-BAR = 3.0
-BARRED = ("torch", "torch_ensemble_4", "torch_ensemble_8")
-"""Every one of these must be `BAR` times faster than the float64 loop."""
-
-Results = dict[str, dict[str, float]]
-
-
-def take_turns(entrants: list[Contestant], rounds: int) -> np.ndarray:
-    """Return core-ms per trial-step, shape (rounds, contestants)."""
-    return np.array([[entrant.run() for entrant in entrants] for _ in range(rounds)])
-
-
-def summarise(keys: list[str], times: np.ndarray) -> Results:
-    """Return each contestant's time and its ratios to the float64 loop and the floor.
-
-    Parameters
-    ----------
-    keys
-        Of the contestants, `float64_loop` and `floor` among them.
-    times
-        Shape (rounds, contestants).
-
-    Returns
-    -------
-    dict
-        By key: `core_ms_per_trial_step`; `ratio_to_float64_loop`, how many times faster than that
-        loop; `ratio_to_floor`, how many times the floor's time; `…_least` and `…_most` of each.
-    """
-    ratios = {
-        "ratio_to_float64_loop": times[:, [keys.index("float64_loop")]] / times,
-        "ratio_to_floor": times / times[:, [keys.index("floor")]],
-    }
-    results = {}
-    for i, key in enumerate(keys):
-        results[key] = {"core_ms_per_trial_step": float(np.median(times[:, i]))}
-        for name, ratio in ratios.items():
-            results[key] |= {
-                name: float(np.median(ratio[:, i])),
-                f"{name}_least": float(ratio[:, i].min()),
-                f"{name}_most": float(ratio[:, i].max()),
-            }
-    return results
-
-
-def table(entrants: list[Contestant], results: Results) -> str:
-    """Return the results of a size as an aligned table."""
-    head = ("core-ms per trial-step", "", "times faster than float64 loop", "times the floor")
-    rows: list[tuple[str, ...]] = [head]
-    for entrant in entrants:
-        r = results[entrant.key]
-        cells = [
-            f"{r[name]:.2f} ({r[name + '_least']:.2f}-{r[name + '_most']:.2f})"
-            for name in ("ratio_to_float64_loop", "ratio_to_floor")
-        ]
-        rows.append((entrant.label, f"{r['core_ms_per_trial_step']:.2f}", *cells))
-    return "\n".join(f"{a:<32}{b:>8}{c:>32}{d:>22}" for a, b, c, d in rows)
-
-
-def bar(results: Results) -> tuple[bool, str]:
-    """Return whether the engine is fast enough at a size, and the line that says so."""
-    ratio = min(results[key]["ratio_to_float64_loop"] for key in BARRED)
-    met = ratio >= BAR
-    return met, f"bar: {ratio:.2f} times, at least {BAR:g}: {'ok' if met else 'MISSED'}"
 
 
 def why_not_compiled(asked: bool) -> str | None:
@@ -143,17 +74,19 @@ def time_size(size: Size, rounds: int, *, short: bool, compile_: bool) -> Result
         except Exception as error:  # a broken compiler must not cost the rest of the report
             skipped = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     results = summarise([e.key for e in entrants], take_turns(entrants, rounds))
-    work = flops(floor_products(size))
-    rate = work / results["floor"]["core_ms_per_trial_step"] / 1e6
-    results["floor"] |= {"gflop_per_s": rate, "row_block": floor.block}
+    for result in results.values():
+        result["gflop_per_s"] = product_rate(size, result["core_ms_per_trial_step"])
+    results["floor"]["row_block"] = floor.block
+    rate = results["floor"]["gflop_per_s"]
     print(f"\np = {size.p}, d = {size.d}, width {size.width}: median of {rounds} rounds", end=" ")
     print("(ratios: least-most of the rounds)")
     print(table(entrants, results))
     if skipped is not None:
         print(f"torch.compile skipped: {skipped}")
-    print(f"floor: {work / 1e6:.1f} Mflop a step at {rate:.1f} GFLOP/s in row blocks of", end=" ")
-    print(floor.block)
-    print(bar(results)[1], flush=True)
+    work = flops(floor_products(size)) / 1e6
+    print(f"floor: {work:.1f} Mflop a step at {rate:.1f} GFLOP/s in row blocks of {floor.block}")
+    for _, line in verdicts(size, results, compile_=compile_):
+        print(line, flush=True)
     return results
 
 
@@ -196,15 +129,6 @@ def measure_costs(*, short: bool) -> dict[str, dict[str, Any]]:
     return {"snakemake": snakemake, "start_up": start_up, "storage": storage, "memory": memory}
 
 
-def merge(path: Path, report: dict[str, Any]) -> None:
-    """Write a report; what the file has on other sizes stays."""
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    measured = old.get("machine", {}).get("measured", {}) | report["machine"]["measured"]
-    merged = old | report
-    merged["machine"] = report["machine"] | {"measured": measured}
-    write_text(path, json.dumps(merged, indent=2) + "\n")
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark; return 1 where `--check` finds the bar missed."""
     parser = argparse.ArgumentParser(prog="benchmarks.training", description=__doc__)
@@ -215,20 +139,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=RESULTS, help=f"default {RESULTS}")
     options = parser.parse_args(arguments)
 
-    about = machine()
+    levels = native_levels()
+    about = machine() | {"native_level": levels[0] if levels else "not built"}
     print(", ".join(f"{name} {value}" for name, value in about.items()))
     rounds = 2 if options.short else 9
     sizes = SIZES if options.all else SIZES[:1]
     with one_core():
-        about["gflop_per_s_of_2048_cubed"] = time_large_product()
-        print(f"one 2048³ product: {about['gflop_per_s_of_2048_cubed']:.1f} GFLOP/s, float32")
-        report: dict[str, Any] = {
-            size.key: time_size(size, rounds, short=options.short, compile_=options.compile)
+        rate = about["gflop_per_s_of_2048_cubed"] = time_large_product()
+        print(f"one 2048³ product: {rate:.1f} GFLOP/s, float32")
+        results = {
+            size: time_size(size, rounds, short=options.short, compile_=options.compile)
             for size in sizes
         }
-    met = all(bar(report[size.key])[0] for size in sizes)
-    stamp = {name: about[name] for name in ("date", "git_revision", "cpu")}
+    if options.all:
+        print(f"\nnative engine ({about['native_level']}), recording every step / every 100")
+        print(summary(results, rate), flush=True)
+    met = all(
+        kept
+        for size, found in results.items()
+        for kept, _ in verdicts(size, found, compile_=options.compile)
+    )
+    stamp = {name: about[name] for name in ("date", "git_revision", "cpu", "native_level")}
     about["measured"] = {size.key: stamp | {"rounds": rounds} for size in sizes}
+    report: dict[str, Any] = {size.key: found for size, found in results.items()}
     report |= {"machine": about} | measure_costs(short=options.short)
     met &= all(size <= BYTES_ALLOWED for size in report["storage"].values())
     merge(options.output, report)

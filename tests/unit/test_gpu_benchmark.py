@@ -5,57 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from benchmarks import gpu
-from benchmarks.contestants import WEIGHT_DECAY, Size
+from benchmarks.gpu_bound import step_bytes
+from benchmarks.products import Size
 from fittest.protocol import Protocol
-from fittest.training.stack import Stack
 
 TINY = Size(7, 4, 5)
-SPARSE_READS = ("aten::gather", "aten::scatter_", "aten::index_select")  # a few numbers of a row
-
-
-class Traffic(TorchDispatchMode):
-    """Adds up the bytes of floating-point arrays that operations read and write."""
-
-    moved = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        out = function(*args, **kwargs)
-        known = {x.untyped_storage().data_ptr() for x in self.arrays((args, kwargs))}
-        new = [x for x in self.arrays(out) if x.untyped_storage().data_ptr() not in known]
-        schema = function._schema
-        if not new and not schema.is_mutable:
-            return out  # a view
-        self.moved += sum(x.nbytes for x in new)
-        for i, argument in enumerate(schema.arguments):
-            value = args[i] if i < len(args) else kwargs.get(argument.name)
-            size = sum(x.nbytes for x in self.arrays(value))
-            written = argument.alias_info is not None and argument.alias_info.is_write
-            if argument.is_out:
-                self.moved += size
-            elif schema.name not in SPARSE_READS:
-                self.moved += size * (1 + written)
-        return out
-
-    @staticmethod
-    def arrays(tree):
-        return [x for x in tree_leaves(tree) if torch.is_tensor(x) and x.is_floating_point()]
-
-
-@pytest.mark.parametrize("size", [Size(59, 128), Size(31, 64), Size(97, 128, 200)])
-def test_the_bytes_of_a_step_are_those_its_operations_move(size):
-    start, proto = gpu.draw(size, 1), Protocol()
-    with torch.no_grad():
-        stack = Stack(start.parameters, start.train_pairs, proto, WEIGHT_DECAY, "cpu")
-        stack.gradient()
-        stack.advance()  # the optimiser's first step allocates
-        with Traffic() as traffic:
-            stack.advance()
-    assert gpu.bytes_of_step(size) == pytest.approx(traffic.moved, rel=0.05)
 
 
 def test_starting_up_is_told_from_steps(monkeypatch):
@@ -85,7 +41,7 @@ def test_shares_are_of_the_time_at_the_peaks():
     size = Size(59, 128)
     products = 2 * (6 * 59 * 128 * 100 + 3 * 2784 * 100 * 100 + 3 * 2784 * 100 * 59)
     shares = gpu.shares(size, 0.1, found)
-    assert shares["share_of_bandwidth"] == pytest.approx(gpu.bytes_of_step(size) / 1e8)
+    assert shares["share_of_bandwidth"] == pytest.approx(step_bytes(size) / 1e8)
     assert shares["share_of_arithmetic"] == pytest.approx(products / 1e9)
 
 
