@@ -156,17 +156,12 @@ def missed(size, results, compile_=False) -> list[str]:
 
 def test_the_bars_are_those_promised():
     sparse = {"native_sparse_record"}
-    assert [(set(b.keys), b.ratio, b.limit, b.at_most, b.everywhere) for b in BARS] == [
-        (
-            {"torch", "torch_ensemble_4", "torch_ensemble_8"},
-            "ratio_to_float64_loop",
-            3,
-            False,
-            True,
-        ),
-        ({"native"} | sparse, "ratio_to_float64_loop", 9, False, False),
-        (sparse, "ratio_to_torch_compile", 1.8, False, False),
-        (sparse, "ratio_to_floor", 1.1, True, False),
+    torch_engine = {"torch", "torch_ensemble_4", "torch_ensemble_8"}
+    assert [(set(b.keys), b.ratio, b.limit, b.at_most) for b in BARS] == [
+        (torch_engine, "ratio_to_float64_loop", 3, False),
+        ({"native"} | sparse, "ratio_to_float64_loop", 9, False),
+        (sparse, "ratio_to_torch_compile", 1.8, False),
+        (sparse, "ratio_to_floor", 1.1, True),
     ]
 
 
@@ -179,7 +174,7 @@ def test_a_bar_is_missed_where_the_worst_contestant_is_beyond_its_limit(bar):
         (line,) = missed(DEFAULTS, results)
         assert line.startswith(f"bar, {bar.label}: {results[key][bar.ratio]:.2f} times, at ")
         assert line.endswith(f" {bar.limit:g}: MISSED")
-        assert (line in missed(Size(31, 64), results)) is bar.everywhere
+        assert missed(Size(31, 64), results) == []
 
 
 def test_what_is_not_measured_is_missed_but_for_a_compiler_not_asked_for():
