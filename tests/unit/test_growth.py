@@ -11,10 +11,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from benchmarks import growth, paper_cost
 from benchmarks.clock import WARM_UP
 from benchmarks.cost_model import KINDS, CostModel, record_work, step_work
+from benchmarks.costs import ROOT
 from benchmarks.exponents import exponent, exponent_interval
 from benchmarks.exponents import growth as exponents
 from benchmarks.gpu_bound import CARDS, PEAK_SHARE, Card, bounds, passes, step_bytes, step_seconds
 from benchmarks.growth import Point
+from benchmarks.page import page
 from benchmarks.products import Size, floor_products, flops
 from fittest.cells import Block, Cell
 from fittest.design import load_design
@@ -381,3 +383,13 @@ def test_the_papers_cost_is_printed_from_measured_growth(tmp_path, capsys):
     assert f"{35_561:>8}{steps / 1e6:>15.1f}{steps / 3.6e6:>12.1f}" in printed
     assert "have not been measured on a GPU" in printed
     assert f"{PEAK_SHARE:.0%} of the peak" in printed
+
+
+def test_the_page_on_performance_is_that_of_the_published_measurements():
+    written = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    assert written == page(), "run `python -m benchmarks.page > docs/performance.md`"
+    # Some of its numbers, read from the files by hand.
+    training = json.loads((ROOT / "results/published/benchmarks/training.json").read_text())
+    native = training["p59-d128"]["native_sparse_record"]
+    assert f"| {native['core_ms_per_trial_step']:.2f} |" in written
+    assert f" / {native['ratio_to_float64_loop']:.2f} |" in written
