@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from fittest.cells import Block, Cell
-from fittest.comparison import COLUMNS, DECILES, comparison, deciles
+from fittest.comparison import COLUMNS, comparison
 from fittest.course import distance, gather_course
 from fittest.design import Survival, blocks, parse_design
 from fittest.errors import DesignError, FileError
@@ -15,6 +15,7 @@ from fittest.experiments import COMPARISONS
 from fittest.figures import arithmetic, engines
 from fittest.figures.drawing import save
 from fittest.layout import Layout
+from fittest.outcomes import DECILES, deciles
 from fittest.protocol import Init, Protocol
 from fittest.tables import gather_survival
 from fittest.training.block import train_block
