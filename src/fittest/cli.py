@@ -99,6 +99,8 @@ def _table(a: argparse.Namespace) -> None:
     from fittest.survival import survival_rates
     from fittest.tables import gather_survival, gather_timeline, gather_trial
 
+    if a.kind in ("rates", "trial") and len(a.inputs) > 1:
+        raise DesignError(f"table {a.kind} is made from one file, and {len(a.inputs)} are given")
     if a.kind == "rates":
         dataset = survival_rates(open_dataset(a.inputs[0], "survival table"))
     else:

@@ -275,6 +275,29 @@ def test_figures_of_a_trial_without_survivors_say_so(tmp_path):
     assert any("no surviving" in text for text in texts)
 
 
+def test_wrong_missing_or_swapped_inputs_are_refused_in_a_sentence(results, tmp_path, capsys):
+    from fittest.cli import main
+
+    rates = results / "tables/rates.nc"
+    statistics = results / "statistics/initial-signal/correlation.csv"
+    trial = results / "tables/trial.nc"
+    for command, says in (
+        (["figure", "figure_6", rates], "is drawn from 2 files"),
+        (["figure", "figure_6", statistics, rates], "not HDF5"),
+        (["figure", "figure_6", trial, statistics], "holds 'trial table', not 'rates table'"),
+        (["figure", "figure_6", rates, rates], "cannot be read"),
+        (["statistics", "correlation", rates], "needs 2 inputs: rates table, survival table"),
+        (
+            ["statistics", "correlation", trial, rates],
+            "holds 'trial table', not 'rates table",
+        ),
+        (["table", "rates", trial, trial], "made from one file, and 2 are given"),
+    ):
+        assert main([*map(str, command), "-o", str(tmp_path / "x")]) == 1
+        assert says in capsys.readouterr().err
+    assert not list(tmp_path.glob("x*"))
+
+
 def test_an_unknown_figure_is_refused_with_the_nearest(tmp_path):
     with pytest.raises(DesignError, match=r"unknown figure 'figure_5'.*Did you mean 'figure_"):
         draw_figure("figure_5", [], tmp_path / "x")

@@ -15,6 +15,8 @@ from fittest.figures.registry import FIGURES
 from fittest.files import csv_text, open_dataset, replacing, write_text
 
 SUFFIXES = ("pdf", "svg", "png")
+TABLES = ("survival", "rates", "timeline", "trial", "course")
+"""Kinds of tables; the other inputs are statistics."""
 
 
 def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
@@ -33,8 +35,16 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
         raise DesignError(
             f"unknown figure {name!r}. Allowed: {choices(FIGURES)}." + suggestion(name, FIGURES)
         )
+    expected, given = FIGURES[name].inputs, [Path(path) for path in inputs]
+    if len(given) != len(expected):
+        raise DesignError(
+            f"figure {name} is drawn from {len(expected)} files, in this order: "
+            f"{', '.join(expected)}; {len(given)} given"
+        )
     module = import_module(FIGURES[name].module)
-    frame = module.data(*(_read(Path(path)) for path in inputs))
+    frame = module.data(
+        *(_read(path, Path(file).stem) for path, file in zip(given, expected, strict=True))
+    )
     text = csv_text(frame)
     write_text(Path(f"{stem}.csv"), text)
     # From the text, not the frame: whoever has the CSV alone can draw the very same figure.
@@ -60,10 +70,14 @@ def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:
         plt.close(figure)
 
 
-def _read(path: Path) -> Any:
-    if path.suffix == ".nc":
-        return open_dataset(path)
+def _read(path: Path, kind: str) -> Any:
+    """Read a table, or statistics, of the kind that a figure expects there."""
+    if kind in TABLES:
+        return open_dataset(path, f"{kind} table")
     try:
-        return pd.read_csv(path)
+        frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read ({error}). Remove it and make it again.") from error
+    if "method" not in frame:
+        raise FileError(f"{path} holds no statistics: there is no column 'method'")
+    return frame
