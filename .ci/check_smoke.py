@@ -48,7 +48,20 @@ for experiment, trials in (("arithmetic", 4), ("engines", 64)):
     # And in who survives: float32 has not had the time to part.
     same = compared[compared["statistic"] == "same_survivors"]
     assert (same["estimate"] == 1).all(), same
-names = ("figure_2", "figure_3", "figure_6", "decision_time", "arithmetic", "engines")
+# Counts along an axis are means of the survival table's.
+for experiment, values in (("modulus", [7, 11, 13]), ("weight-decay", [0, 0.01, 0.5])):
+    counts = pd.read_csv(folder / f"statistics/{experiment}/counts.csv")
+    counts = counts[(counts["statistic"] == "circles") & (counts["rule"] == "retained")]
+    counts = counts[counts["horizon"] == 600]
+    assert counts["value"].tolist() == values, counts
+    source = xr.open_dataset(folder / f"tables/{experiment}/survival.nc", engine="h5netcdf")
+    mean = source["circles"].sel(rule="retained", horizon=600).mean("trial")
+    np.testing.assert_allclose(counts["estimate"], mean)
+# Without weight decay every circle stays.
+assert counts["estimate"].iloc[0] == 6, counts
+
+names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_10", "figure_14")
+names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
         path = folder / f"figures/{name}.{suffix}"

@@ -121,7 +121,7 @@ def _table(a: argparse.Namespace) -> None:
 
 
 def _statistics(a: argparse.Namespace) -> None:
-    from fittest import comparison, statistics
+    from fittest import comparison, counts, statistics
     from fittest.errors import DesignError
     from fittest.files import csv_text, open_dataset, write_text
 
@@ -129,6 +129,7 @@ def _statistics(a: argparse.Namespace) -> None:
         "correlation": (statistics.correlation, ["rates table", "survival table"]),
         "decision": (statistics.decision, ["timeline table"]),
         "comparison": (comparison.comparison, ["course table", "survival table"]),
+        "counts": (counts.counts, ["survival table"]),
     }
     function, kinds = functions[a.kind]
     if len(a.inputs) != len(kinds):
@@ -225,7 +226,7 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--by-engine", action="store_true", help="the engine is an axis, too")
 
     statistic = command("statistics", _statistics, "compute the statistics of an experiment")
-    statistic.add_argument("kind", choices=("correlation", "decision", "comparison"))
+    statistic.add_argument("kind", choices=("correlation", "decision", "comparison", "counts"))
     statistic.add_argument("inputs", type=Path, nargs="+", help="its tables")
     statistic.add_argument("-o", "--output", type=Path, required=True)
 

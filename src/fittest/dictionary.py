@@ -68,7 +68,11 @@ COLUMNS = {
     "x": "first coordinate in the plane (embedding unit)",
     "y": "second coordinate in the plane (embedding unit)",
     "index": "place of the singular value or plane, from 0",
-    "value": "singular value of the centred embedding (embedding unit)",
+    "value": "value on the axis; in `figure_3`, singular value of the centred embedding "
+    "(embedding unit)",
+    "axis": "axis that the experiment varies",
+    "n_values": "values on the axis that it comes from",
+    "prime": "1 where the modulus is prime",
     "angle": "largest principal angle between the two planes (degrees)",
     "ambiguous": "1 where nearly equal singular values make the pairing arbitrary",
     "token_increment": "token increment Δ between neighbours on the circle",

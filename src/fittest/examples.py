@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest import comparison, statistics
+from fittest import comparison, counts, statistics
 from fittest.cells import Block, Cell
 from fittest.course import gather_course
 from fittest.design import Survival
@@ -71,6 +71,8 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         course = gather_course(ways, Survival())
         tables["course"] = {"float32": _reopened(course, "course table")}
         compared = gather_survival(ways, Survival(), [_HORIZON])
+        sizes = [_write_made_up(Path(folder), 0, "float32", d=d) for d in (2, 3)]
+        along = gather_survival(sizes, Survival(), [_HORIZON])
     latest = {kind: list(versions.values())[-1] for kind, versions in tables.items()}
     # One rule at one horizon: every row has the same columns, and intervals take time.
     latest |= {kind: latest[kind].isel(rule=[0], horizon=[-1]) for kind in ("survival", "rates")}
@@ -78,23 +80,25 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         "correlation": statistics.correlation(latest["rates"], latest["survival"]),
         "decision": statistics.decision(latest["timeline"]),
         "comparison": comparison.comparison(latest["course"], compared),
+        "counts": counts.counts(along),
     }
     named = {
         kind: ", ".join(f"`{name}`" for name in dict.fromkeys(frames[kind]["statistic"]))
-        for kind in ("correlation", "comparison")
+        for kind in ("correlation", "comparison", "counts")
     }
     texts = {
         "correlation": f"Rows, each per rule and horizon: {named['correlation']}.",
         "decision": "One row per rule, horizon and step.",
+        "counts": "Of experiments that vary one numeric axis. Rows, each per rule and horizon: "
+        f"{named['counts']}.",
         "comparison": "Of experiments that train the same trials in several ways, by the rule "
         f"`relative`. Rows of each way, or of each pair `way` and `other`: {named['comparison']}.",
     }
     out = {f"statistics/EXPERIMENT/{kind}.csv": (texts[kind], frames[kind]) for kind in frames}
-    known = {f"tables/{{}}/{kind}.nc": table for kind, table in latest.items()}
-    known |= {f"statistics/{{}}/{kind}.csv": frame for kind, frame in frames.items()}
+    known = latest | frames
     for name, figure in FIGURES.items():
         module = import_module(figure.module)
-        frame = module.data(*(known[path] for path in figure.files))
+        frame = module.data(*(known[Path(path).stem] for path in figure.inputs))
         text = f"The data of the figure `{name}`, drawn from " + " and ".join(
             f"`{path}`" for path in figure.inputs
         )
@@ -106,10 +110,10 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
 
 
 def _write_made_up(
-    folder: Path, embedding: int, arithmetic: str, protocol_name: str = "standard"
+    folder: Path, embedding: int, arithmetic: str, protocol_name: str = "standard", d: int = 4
 ) -> Path:
     """Write a trajectory file of three made-up trials and return its path."""
-    cell = Cell(p=13, d=4, width=2, embedding=str(embedding))
+    cell = Cell(p=13, d=d, width=2, embedding=str(embedding))
     block = Block(protocol_name, cell, 0, 2)
     protocol = Protocol.model_validate(
         {"steps": _STEPS, "arithmetic": arithmetic, "record": Recording(snapshots=[0, 4])}

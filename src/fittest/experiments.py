@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from fittest.analyses import ANALYSES
 from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
 from fittest.cells import REDRAWN, Cell, parse_intervention
 from fittest.engine_names import ENGINES
@@ -38,16 +39,6 @@ KNOWN = (
     "engines",
 )
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
-
-VARIES = {
-    "initial-signal": ("embedding",),
-    "arithmetic": ("protocol",),
-    "engines": ("engine",),
-}
-"""Axes that an experiment known to figures and statistics may vary: those it is analysed along."""
-
-COMPARISONS = {"arithmetic": "protocol", "engines": "engine"}
-"""Experiments that train the very same trials in several ways, and what the ways differ in."""
 
 
 class Experiment(Strict):
@@ -158,15 +149,16 @@ def _analysis_problems(
     name: str, experiment: Experiment, protocols: Mapping[str, Protocol]
 ) -> Iterator[str]:
     """Refuse before training what the experiment's own statistics would refuse after it."""
-    if name not in VARIES:
+    analysis = ANALYSES.get(name)
+    if analysis is None:
         return
     sizes = {axis: len(expand(items)) for axis, items in experiment.axes}
     sizes |= {"protocol": len(experiment.protocol), "engine": len(experiment.engines)}
     for axis, size in sizes.items():
-        if axis not in VARIES[name] and size > 1:
+        if axis not in analysis.varies and size > 1:
             key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
             yield (
-                f"{key}: {name} varies {' and '.join(VARIES[name])} only, not {axis}. Give one "
+                f"{key}: {name} varies {' and '.join(analysis.varies)} only, not {axis}. Give one "
                 "value, or give the experiment another name"
             )
     if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
@@ -174,15 +166,15 @@ def _analysis_problems(
             f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
             "indices, or give the experiment another name"
         )
-    if name in COMPARISONS and sizes[COMPARISONS[name]] < 2:
-        key = {"protocol": "protocol", "engine": "engines"}[COMPARISONS[name]]
+    if analysis.compares and all(sizes[axis] < 2 for axis in analysis.varies):
+        key = {"protocol": "protocol", "engine": "engines"}[analysis.varies[0]]
         yield f"{key}: {name} compares two or more: name them in a list"
     drawn = {
         key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
         for key in ("init", "train_share", "redraw")
     }
     for key, values in drawn.items():
-        if name in COMPARISONS and len(values) > 1:
+        if analysis.compares and len(values) > 1:
             yield (
                 f"protocol: {name} compares trainings from the same arrays, and the protocols' "
                 f"{key} differ ({', '.join(sorted(values))}). Give all the same"

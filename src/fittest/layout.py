@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from fittest.analyses import ANALYSES, TABLES
 from fittest.cells import Block, Cell, parse_intervention
 from fittest.design import Design, blocks
 
@@ -63,8 +64,25 @@ class Layout:
         return self.root / "tables" / experiment / f"{kind}.nc"
 
     def statistic(self, experiment: str, kind: str) -> Path:
-        """Statistics of an experiment: `correlation`, `decision` or `comparison`."""
+        """Statistics of an experiment: `correlation`, `decision`, `comparison` or `counts`."""
         return self.root / "statistics" / experiment / f"{kind}.csv"
+
+    def tables(self) -> list[Path]:
+        """All tables of the design."""
+        return [
+            self.table(name, kind)
+            for name in self.design.experiments
+            for kind in (*TABLES, *(ANALYSES[name].tables if name in ANALYSES else ()))
+        ]
+
+    def statistics(self) -> list[Path]:
+        """All statistics of the design."""
+        return [
+            self.statistic(name, kind)
+            for name in self.design.experiments
+            if name in ANALYSES
+            for kind in ANALYSES[name].statistics
+        ]
 
     def figure(self, name: str, suffix: str) -> Path:
         """A figure's file: `pdf`, `svg`, `png`, or `csv` for the data it was drawn from."""

@@ -100,8 +100,9 @@ experiments:
 An experiment's cells are the product of its axes. An axis takes a value, a generator, or a list of
 both. Numbers are rounded once to six significant digits, as in the path, and that is what is
 trained. Experiments that name the same cell under the same protocol share its trajectories.
-Figures and statistics exist so far for `initial-signal`, `arithmetic` and `engines`; other
-experiments get tables. An experiment's `protocol` may be a list: the protocol is then an axis.
+Figures and statistics exist so far for `initial-signal`, `modulus`, `modulus-all`, `dimension`,
+`weight-decay`, `arithmetic` and `engines`; other experiments get tables. An experiment's `protocol`
+may be a list: the protocol is then an axis.
 
 Interventions are spelt {", ".join(f"`{form}`" for form in INTERVENTION_FORMS)}.
 """

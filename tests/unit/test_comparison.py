@@ -6,12 +6,12 @@ import xarray as xr
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from fittest.analyses import ANALYSES
 from fittest.cells import Block, Cell
 from fittest.comparison import COLUMNS, comparison
 from fittest.course import distance, gather_course
 from fittest.design import Survival, blocks, parse_design
 from fittest.errors import DesignError, FileError
-from fittest.experiments import COMPARISONS
 from fittest.figures import arithmetic, engines
 from fittest.figures.drawing import save
 from fittest.layout import Layout
@@ -404,7 +404,7 @@ def test_deciles_hold_a_tenth_each():
 def test_figures_draw_a_real_comparison(files, course, tmp_path):
     survival = gather_survival(list(files.values()), Survival(), [10])
     frame = comparison(course, survival)
-    assert set(COMPARISONS) == {"arithmetic", "engines"}
+    assert [n for n, a in ANALYSES.items() if a.compares] == ["arithmetic", "engines"]
     for module in (arithmetic, engines):
         data = module.data(course, frame)
         save(module, data, tmp_path / module.__name__)

@@ -201,12 +201,13 @@ def test_designs_of_the_readme_are_those_there_are():
         jobs = [
             (block, max(1, len(e.engines))) for name, e in some for block in blocks(design, name)
         ]
-        (size,) = {(block.cell.p, block.cell.d) for block, _ in jobs}
+        sizes = [{getattr(block.cell, axis) for block, _ in jobs} for axis in "pd"]
+        spans = [f"{min(s)}–{max(s)}" if len(s) > 1 else str(*s) for s in sizes]
         (steps,) = {design.protocols[block.protocol].steps for block, _ in jobs}
         found[path.stem] = [
             ", ".join(f"`{name}`" for name in design.experiments),
             str(sum(len(block.trials) * engines for block, engines in jobs)),
-            f"{size[0]}, {size[1]}",
+            ", ".join(spans),
             f"{steps:,}",
         ]
     assert said == found

@@ -6,7 +6,6 @@ from pathlib import Path
 from fittest.cells import AXES, Block
 from fittest.errors import DesignError, choices, suggestion
 from fittest.engine_names import ENGINES
-from fittest.experiments import COMPARISONS
 from fittest.figures.registry import FIGURES
 from fittest.layout import Layout
 from fittest.settings import read_design, read_settings
@@ -26,9 +25,6 @@ os.environ["PATH"] = os.pathsep.join(
 
 root = Path(settings.results) / design_name
 layout = Layout(root, design)
-# Figures and statistics of this experiment exist where the design has it.
-has_initial_signal = "initial-signal" in design.experiments
-compared = [name for name in COMPARISONS if name in design.experiments]
 
 
 wildcard_constraints:
@@ -96,12 +92,13 @@ def figure_names():
     return [
         name
         for name, figure in FIGURES.items()
-        if figure.experiment in design.experiments
+        if set(figure.experiments) <= design.experiments.keys()
     ]
 
 
 def figure_files(name):
-    needs(FIGURES[name].experiment)
+    for experiment in FIGURES[name].experiments:
+        needs(experiment)
     return [layout.figure(name, suffix) for suffix in ("png", "pdf", "svg", "csv")]
 
 

@@ -40,6 +40,24 @@ rule figure_6:
         lambda w: figure_files("figure_6"),
 
 
+rule figure_5:
+    "Fig. 5: number of circles against prime modulus and against dimension."
+    input:
+        lambda w: figure_files("figure_5"),
+
+
+rule figure_10:
+    "Fig. 10: number of circles against weight decay."
+    input:
+        lambda w: figure_files("figure_10"),
+
+
+rule figure_14:
+    "Fig. 14: number of circles against every modulus, primes marked."
+    input:
+        lambda w: figure_files("figure_14"),
+
+
 rule arithmetic:
     "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors."
     input:

@@ -46,13 +46,20 @@ rule compare:
         "fittest --log {log:q} statistics comparison {input.tables:q} -o {output:q}"
 
 
+rule count:
+    "Number of surviving circles along an axis, and its rank correlation with it."
+    input:
+        tables=root / "tables/{experiment}/survival.nc",
+        code=code("fittest.counts"),
+    output:
+        root / "statistics/{experiment}/counts.csv",
+    log:
+        root / "logs/statistics/{experiment}-counts.log",
+    shell:
+        "fittest --log {log:q} statistics counts {input.tables:q} -o {output:q}"
+
+
 rule statistics:
     "All statistics of the design (CSV)."
     input:
-        [
-            layout.statistic("initial-signal", kind)
-            for kind in ("correlation", "decision")
-        ]
-        if has_initial_signal
-        else [],
-        [layout.statistic(name, "comparison") for name in compared],
+        layout.statistics(),

@@ -85,12 +85,4 @@ rule rate_survival:
 rule tables:
     "All tables of the design (NetCDF)."
     input:
-        [
-            layout.table(name, kind)
-            for name in design.experiments
-            for kind in ("survival", "rates")
-        ],
-        [layout.table("initial-signal", kind) for kind in ("timeline", "trial")]
-        if has_initial_signal
-        else [],
-        [layout.table(name, "course") for name in compared],
+        layout.tables(),

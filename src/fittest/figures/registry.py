@@ -9,16 +9,13 @@ from dataclasses import dataclass
 class Figure:
     """One figure.
 
-    experiment
-        The experiment it is about.
-    files
-        Tables and statistics it is drawn from, below the design's results folder, `{}` standing for
-        the experiment.
+    inputs
+        Tables and statistics it is drawn from, in order, below the design's results folder:
+        `KIND/EXPERIMENT/FILE`.
     """
 
     name: str
-    experiment: str
-    files: tuple[str, ...]
+    inputs: tuple[str, ...]
 
     @property
     def module(self) -> str:
@@ -26,18 +23,29 @@ class Figure:
         return f"fittest.figures.{self.name}"
 
     @property
-    def inputs(self) -> list[str]:
-        """Its files, below the design's results folder."""
-        return [path.format(self.experiment) for path in self.files]
+    def experiments(self) -> list[str]:
+        """The experiments it is about."""
+        return list(dict.fromkeys(path.split("/")[1] for path in self.inputs))
 
 
+def _both(experiment: str) -> tuple[str, ...]:
+    return (f"tables/{experiment}/course.nc", f"statistics/{experiment}/comparison.csv")
+
+
+_HEADLINE = "initial-signal"
 _ALL = (
-    Figure("figure_2", "initial-signal", ("tables/{}/trial.nc",)),
-    Figure("figure_3", "initial-signal", ("tables/{}/trial.nc",)),
-    Figure("figure_6", "initial-signal", ("tables/{}/rates.nc", "statistics/{}/correlation.csv")),
-    Figure("arithmetic", "arithmetic", ("tables/{}/course.nc", "statistics/{}/comparison.csv")),
-    Figure("engines", "engines", ("tables/{}/course.nc", "statistics/{}/comparison.csv")),
-    Figure("decision_time", "initial-signal", ("statistics/{}/decision.csv",)),
+    Figure("figure_2", (f"tables/{_HEADLINE}/trial.nc",)),
+    Figure("figure_3", (f"tables/{_HEADLINE}/trial.nc",)),
+    Figure("figure_5", ("statistics/modulus/counts.csv", "statistics/dimension/counts.csv")),
+    Figure(
+        "figure_6",
+        (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv"),
+    ),
+    Figure("figure_10", ("statistics/weight-decay/counts.csv",)),
+    Figure("figure_14", ("statistics/modulus-all/counts.csv",)),
+    Figure("arithmetic", _both("arithmetic")),
+    Figure("engines", _both("engines")),
+    Figure("decision_time", (f"statistics/{_HEADLINE}/decision.csv",)),
 )
 FIGURES = {figure.name: figure for figure in _ALL}
 """Name → figure."""

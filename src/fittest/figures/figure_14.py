@@ -1,0 +1,38 @@
+"""Fig. 14: number of surviving circles against every modulus, primes marked."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from fittest.axes import Primes
+from fittest.figures import style
+from fittest.figures.counting import RULE, panel, sizes, tidy, trend
+
+
+def data(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the tidy data of the figure: counts, and whether the modulus is `prime`."""
+    frame = tidy(counts, "modulus-all")
+    moduli = frame["value"].dropna().astype(int)
+    primes = Primes(primes=[2, max(3, int(moduli.max()))]).values()
+    return frame.assign(prime=frame["value"].isin(primes).astype(int))
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """Draw the figure from its tidy data."""
+    figure, ax = plt.subplots(figsize=(style.WIDTH, 3.0))
+    panel(ax, frame, look={"color": style.COLOURS[0]}, label="composite modulus")
+    primes = frame[(frame["statistic"] == "circles") & (frame["prime"] == 1)]
+    primes = primes[primes["rule"] == RULE]
+    (mark,) = ax.plot(primes["value"], primes["estimate"], "D", ms=4, color=style.COLOURS[1])
+    mark.set_label("prime modulus")
+    ax.set_ylim(bottom=0)
+    ax.set_title(
+        f"{sizes(frame)}; {trend(frame)}\n"
+        "circles are k = 1 … ⌊(p - 1)/2⌋: for even p, k = p/2 is not one",
+        loc="left",
+        fontsize=8,
+    )
+    ax.legend()
+    return figure
