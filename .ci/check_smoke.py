@@ -65,5 +65,5 @@ names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
         path = folder / f"figures/{name}.{suffix}"
-        assert path.stat().st_size > 1000, path
+        assert path.stat().st_size > (100 if path.suffix == ".csv" else 1000), path
 print("smoke design: initial signals, accuracy, survivors, counts, engines and figures are right")
