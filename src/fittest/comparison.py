@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from fittest.course import RULE
+from fittest.errors import FileError
 from fittest.outcomes import outcomes, share
 
 COLUMNS = (
@@ -59,8 +60,15 @@ def comparison(course: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
         `parted`, `parting_step`, `survivor_distance`, `circles_difference`, `same_survivors`,
         `same_fate`, `decile_difference`. Survival is that of the paper's rule, `relative`.
     """
-    survival = survival.rename({str(course.attrs["along"]): "way"}).sel(rule=RULE)
-    survival = survival.sel(way=course["way"].values)
+    along = str(course.attrs["along"])
+    ways = list(map(str, course["way"].values))
+    if along not in survival.dims or set(ways) != set(map(str, survival[along].values)):
+        raise FileError(
+            f"the course compares {', '.join(ways)}, and the survival table has "
+            f"{along} {np.atleast_1d(survival[along].values) if along in survival else 'no axis'}: "
+            "give tables of the same experiment"
+        )
+    survival = survival.rename({along: "way"}).sel(rule=RULE, way=ways)
     rows: list[dict[str, Any]] = []
     for way in course["way"].values:
         rows += _violence(course.sel(way=way), str(way))
@@ -75,7 +83,7 @@ def _violence(one: xr.Dataset, way: str) -> list[dict[str, Any]]:
     """Return how many trials left a settled state violently, and when."""
     loss, steps = one["train_loss"].values, one["step"].values
     settled = np.maximum.accumulate(loss < CALM, axis=1)
-    left = settled & (loss > VIOLENT)
+    left = settled & ~(loss <= VIOLENT)  # not a number is a violent end, too
     events = left.any(axis=1)
     n, last = int(settled[:, -1].sum()), int(steps[-1])
     where = {"way": way, "horizon": last, "n_trials": n}
@@ -112,6 +120,8 @@ def _distances(pair: xr.Dataset) -> list[dict[str, Any]]:
     names = {"way": str(pair["first"].values), "other": str(pair["second"].values)}
     rows = []
     for until, tolerance in TOLERANCES.items():
+        if until > last and until != min(TOLERANCES):
+            continue
         # A trial that diverges in one way only is not a number, and does not agree.
         most = pair["distance"].values[:, steps <= until].max(axis=1)
         where = {**names, "horizon": min(until, last), "n_trials": n}
@@ -133,17 +143,19 @@ def _distances(pair: xr.Dataset) -> list[dict[str, Any]]:
             },
         ]
     late = pair["survivor_distance"].values
-    parted = late > PARTED
+    diverged = np.isnan(pair["distance"].values)
+    parted = (late > PARTED) | diverged
     ever = parted.any(axis=1)
+    some = ever | np.isfinite(late).any(axis=1)  # without a survivor there is nothing to part
     rows.append(
         {
             "statistic": "parted",
             **names,
             "horizon": last,
-            "n_trials": n,
-            **share(int(ever.sum()), n),
+            "n_trials": int(some.sum()),
+            **share(int(ever.sum()), int(some.sum())),
             "method": f"share of trials in which a survivor of the first way ever differs by more "
-            f"than {PARTED:g} of its signal; Wilson",
+            f"than {PARTED:g} of its signal, or either diverges; Wilson",
         }
     )
     if ever.any():

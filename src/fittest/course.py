@@ -56,7 +56,7 @@ def gather_course(
         Where the ways differ in more than one thing, or did not start from the same arrays.
     """
     along = "engine" if by_engine else "protocol"
-    table = gather(paths, lambda t: t[["signal", "mean_signal", *_SCORES]], by_engine=by_engine)
+    table = gather(paths, _life, by_engine=by_engine)
     other = [d for d in table.dims if d not in ("trial", "step", "frequency")]
     if other != [along]:
         raise FileError(
@@ -64,7 +64,7 @@ def gather_course(
             f"compares the same trials along {along} only"
         )
     table = table.rename({along: "way"}).transpose("way", "trial", "step", "frequency")
-    table = table.isel(way=_order(table), step=_common(table))
+    table = table.isel(way=_order(table), step=_common(table)).drop_vars("recorded")
     signal = table["signal"].values.astype(np.float64)
     _check_start(signal[:, :, 0], table["way"].values)
     flags = survived(
@@ -105,6 +105,13 @@ def gather_course(
     return course.assign_attrs(along=along)
 
 
+def _life(t: xr.Dataset) -> xr.Dataset:
+    """Return what a course needs of a block. A number that is missing may also have diverged."""
+    kept = t[["signal", "mean_signal", *_SCORES]]
+    there = np.ones((t.sizes["trial"], t.sizes["step"]), dtype=np.int8)
+    return kept.assign(recorded=(("trial", "step"), there, describe("recorded")))
+
+
 def distance(a: np.ndarray, b: np.ndarray, fate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how far apart two trainings of the same trials are.
 
@@ -121,10 +128,11 @@ def distance(a: np.ndarray, b: np.ndarray, fate: np.ndarray) -> tuple[np.ndarray
         Shape (trial, step): max_k |a_k - b_k| / max_k a_k, and max over survivors k of
         |a_k - b_k| / a_k; NaN where there is no survivor.
     """
-    apart = np.abs(a - b)
-    overall = apart.max(axis=-1) / a.max(axis=-1)
-    alive = (fate == 1)[:, None, :] & np.ones_like(apart, dtype=bool)
-    relative = np.where(alive, apart / a, -np.inf).max(axis=-1)
+    alive = np.broadcast_to((fate == 1)[:, None, :], a.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):  # of trials that diverged
+        apart = np.abs(a - b)
+        overall = apart.max(axis=-1) / a.max(axis=-1)
+        relative = np.where(alive, apart / a, -np.inf).max(axis=-1)
     return overall, np.where(np.isneginf(relative), np.nan, relative)
 
 
@@ -139,11 +147,13 @@ def _order(table: xr.Dataset) -> list[int]:
 
 
 def _common(table: xr.Dataset) -> np.ndarray:
-    """Return the rows of the steps that all ways recorded."""
-    recorded = table["mean_signal"].notnull().any("trial").all("way").values
-    if not recorded[0]:
-        raise FileError("the trajectories do not all record step 0: there is nothing to compare")
-    return np.flatnonzero(recorded)
+    """Return the rows of the steps that all ways recorded, and refuse missing trials."""
+    recorded = table["recorded"].transpose("way", "trial", "step").values == 1
+    for way, there in zip(table["way"].values, recorded.any(axis=2), strict=True):
+        if not there.all():
+            missing = table["trial"].values[~there].tolist()
+            raise FileError(f"{way} lacks trials {missing}: give every way the same trials")
+    return np.flatnonzero(recorded.all(axis=(0, 1)))
 
 
 def _check_start(initial: np.ndarray, ways: np.ndarray) -> None:

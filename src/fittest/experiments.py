@@ -19,6 +19,7 @@ from fittest.protocol import Protocol, Strict
 from fittest.task import training_pairs_count
 
 _MOST_CELLS = 100_000
+_MOST_JOBS = 1_000_000
 
 KNOWN = (
     "initial-signal",
@@ -47,7 +48,7 @@ class Experiment(Strict):
     protocol: Annotated[list, listed(str)] = Field(default=["standard"])
     """Name of one of the design's protocols, or a list: each cell is trained under each."""
 
-    engines: list[str] = Field(default=[])
+    engines: Annotated[list, listed(str)] = Field(default=[])
     """Engines that train the same trials, for comparing them. Empty: the one of the run settings,
     as for every experiment about networks."""
 
@@ -75,7 +76,7 @@ def problems_of(
             "Give your own experiment a name of its own"
         )
     yield from _analysis_problems(name, experiment, protocols)
-    yield from _engine_problems(experiment)
+    yield from _engine_problems(experiment, protocols)
     for protocol in experiment.protocol:
         if protocol not in protocols and protocols:
             yield (
@@ -103,8 +104,15 @@ def problems_of(
     yield from out_of_range
     if (count := math.prod(len(values) for values in axes.values())) > _MOST_CELLS:
         yield f"axes: {count} cells are too many: at most {_MOST_CELLS}"
+    elif (jobs := _jobs(experiment, count, size)) > _MOST_JOBS:
+        yield f"trials: {jobs} training jobs are too many: at most {_MOST_JOBS}. Use larger blocks"
     elif not out_of_range:
         yield from _cell_problems(experiment, axes, protocols)
+
+
+def _jobs(experiment: Experiment, cells: int, block: int) -> int:
+    ways = len(experiment.protocol) * max(1, len(experiment.engines))
+    return cells * ways * math.ceil(experiment.trials / block)
 
 
 def _cell_problems(
@@ -136,7 +144,19 @@ def _cell_problems(
             return
 
 
-def _engine_problems(experiment: Experiment) -> Iterator[str]:
+def _engine_problems(experiment: Experiment, protocols: Mapping[str, Protocol]) -> Iterator[str]:
+    native = [engine for engine in experiment.engines if engine.startswith("native")]
+    if "native" in native and len(native) > 1:
+        yield (
+            f"engines: 'native' is the best instruction set of the machine, and may be the same as "
+            f"{native[1] if native[0] == 'native' else native[0]!r}. Name either 'native' or levels"
+        )
+    for name in experiment.protocol:
+        if native and name in protocols and protocols[name].arithmetic == "tf32":
+            yield (
+                f"engines: {native[0]!r} cannot train protocol {name!r}: tf32 is for 'torch' on a "
+                "GPU. Leave the engine or the protocol out"
+            )
     for engine in experiment.engines:
         if engine not in ENGINES:
             yield (
@@ -171,13 +191,13 @@ def _analysis_problems(
         yield f"{key}: {name} compares two or more: name them in a list"
     drawn = {
         key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
-        for key in ("init", "train_share", "redraw")
+        for key in ("init", "train_share", "redraw", "steps", "record")
     }
     for key, values in drawn.items():
         if analysis.compares and len(values) > 1:
             yield (
-                f"protocol: {name} compares trainings from the same arrays, and the protocols' "
-                f"{key} differ ({', '.join(sorted(values))}). Give all the same"
+                f"protocol: {name} compares trainings from the same arrays at the same steps, and "
+                f"{key} differs ({', '.join(sorted(values))}). Give all the same"
             )
 
 

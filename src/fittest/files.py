@@ -135,6 +135,8 @@ def open_dataset(path: str | Path, kind: str | None = None) -> xr.Dataset:
         # Flags stay int8: decoding a fill value would turn them into floats.
         with xr.open_dataset(path, engine="h5netcdf", mask_and_scale=False) as dataset:
             dataset.load()
+        # How the file was laid out says nothing about a table computed from it.
+        dataset = dataset.drop_encoding()
         for variable in dataset.variables.values():
             # Of the file, not of the data: a table computed from these must not inherit them.
             for name in ("_FillValue", "coordinates"):

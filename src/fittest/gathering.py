@@ -61,6 +61,7 @@ def gather(
     parts: dict[tuple[str, ...], list[xr.Dataset]] = {}
     protocols: dict[str, set[str]] = {}
     seeds, seen = set(), set()
+    held: dict[tuple, list[Path]] = {}
     for path in paths:
         block = Block.from_path(path)
         if path in seen:
@@ -71,6 +72,8 @@ def gather(
         seeds.add(int(t.attrs["seed"]))
         engine = [engine_label(t.attrs)] if by_engine else []
         key = (*engine, block.protocol, *(block.cell.text(axis) for axis in AXES))
+        for trial in t["trial"].values.tolist():
+            held.setdefault((key, trial), []).append(path)
         parts.setdefault(key, []).append(summary(t))
     if not parts or len(seeds) > 1 or any(len(values) > 1 for values in protocols.values()):
         raise FileError(
@@ -78,6 +81,12 @@ def gather(
             f"{len(seeds)} seeds and {sum(map(len, protocols.values()))} protocols of "
             f"{len(protocols)} names: gather them apart"
         )
+    for (_, trial), files in held.items():
+        if len(files) > 1:
+            raise FileError(
+                f"{files[0]} and {files[1]} both hold trial {trial} of the same cell"
+                f"{' by the same engine' if by_engine else ''}: give each block once"
+            )
     joined = [xr.concat(blocks, "trial").sortby("trial") for blocks in parts.values()]
     fill = {
         name: MISSING if variable.dtype.kind == "i" else np.nan

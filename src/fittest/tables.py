@@ -104,6 +104,12 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
     """Return the survival table of one block."""
     last = int(t["step"][-1])
     at = sorted({h for h in horizons if h < last} | {last})
+    unknown = [h for h in at if h not in t["step"].values]
+    if unknown:
+        raise FileError(
+            f"horizon {unknown[0]} is not a step that protocol {t.attrs['protocol_name']!r} "
+            "recorded: use the design that these trajectories were trained with"
+        )
     later = t[["signal", "mean_signal", *_SCORES]].sel(step=at)
     initial = t["signal"].isel(step=0)
     flags = survived(

@@ -176,10 +176,12 @@ def open_block(path: str | Path, block: Block | None = None) -> xr.Dataset:
     dataset = open_trajectories(path)
     held = {axis: str(dataset.attrs.get(axis)) for axis in AXES}
     asked = {axis: str(getattr(block.cell, axis)) for axis in AXES}
+    held["protocol"], asked["protocol"] = str(dataset.attrs.get("protocol_name")), block.protocol
     if held != asked or list(dataset["trial"].values) != list(block.trials):
         first, last = dataset["trial"].values[[0, -1]]
         raise FileError(
-            f"{path} does not hold trials {block.first}-{block.last} of {block.cell.path}, but "
+            f"{path} does not hold trials {block.first}-{block.last} of "
+            f"{block.protocol}/{block.cell.path}, but "
             f"trials {first}-{last} of {held}. Remove it and make it again."
         )
     return dataset

@@ -100,7 +100,31 @@ BAD = {
         {"protocol": ["a", "b"]},
         "arithmetic",
         {"a": {"init": {"mlp": "normal"}}},
-        ("protocol", "init differ", "Give all the same"),
+        ("protocol", "init differs", "Give all the same"),
+    ),
+    "other steps": (
+        {"protocol": ["a", "b"]},
+        "arithmetic",
+        {"a": {"steps": 20}},
+        ("protocol", "steps differs", "Give all the same"),
+    ),
+    "native and a level": (
+        {"protocol": "a", "engines": ["native-avx2", "native"]},
+        "engines",
+        {},
+        ("engines", "'native-avx2'", "either 'native' or levels"),
+    ),
+    "tf32 by native": (
+        {"protocol": "a", "engines": ["native", "torch"]},
+        "engines",
+        {"a": {"arithmetic": "tf32"}},
+        ("engines", "'native' cannot train protocol 'a'", "tf32"),
+    ),
+    "too many jobs": (
+        {"protocol": "a", "trials": 1_000_000, "block": 1, "axes": {"d": [3, 4]}},
+        "mine",
+        {},
+        ("trials", "2000000 training jobs", "larger blocks"),
     ),
     "another axis": (
         {"protocol": ["a", "b"], "axes": {"d": [3, 4]}},
@@ -219,6 +243,43 @@ def test_a_course_refuses_ways_that_did_not_start_from_the_same_arrays(files, tm
     write_trajectories(life, path)
     with pytest.raises(FileError, match="did not start from the same arrays"):
         gather_course([files["float32", 0], path], Survival())
+
+
+def test_a_way_that_diverged_keeps_its_steps(files, tmp_path):
+    # A trial that is not a number from some step on was recorded there all the same.
+    life = open_trajectories(files["float64", 0])
+    for name in ("signal", "mean_signal", "train_loss"):
+        life[name][:, 4:] = np.nan
+    life.attrs["protocol_name"] = "other"
+    path = tmp_path / Block("other", CELL, 0, 1).path
+    write_trajectories(life, path)
+    course = gather_course([files["float64", 0], path], Survival())
+    assert list(course["step"].values) == list(life["step"].values)
+    assert np.isnan(course["distance"].values[..., 4:]).all()
+    survival = gather_survival([files["float64", 0], path], Survival(), [10])
+    frame = comparison(course, survival)
+    assert (frame.loc[frame["statistic"] == "early_agreement", "estimate"] == 0).all()
+    for module in (arithmetic, engines):
+        with pytest.raises(FileError, match="no trial lived through every way"):
+            module.data(course, frame)
+
+
+def test_missing_doubled_and_misplaced_trials_are_refused(files, tmp_path):
+    with pytest.raises(FileError, match=r"float64 lacks trials \[2, 3\]"):
+        gather_course([files["float32", 0], files["float32", 2], files["float64", 0]], Survival())
+    copy = tmp_path / files["float32", 0].relative_to(files["float32", 0].parents[7])
+    write_trajectories(open_trajectories(files["float32", 0]), copy)
+    with pytest.raises(FileError, match="both hold trial 0 of the same cell"):
+        gather_survival([files["float32", 0], copy], Survival(), [10])
+    moved = tmp_path / Block("elsewhere", CELL, 0, 1).path
+    write_trajectories(open_trajectories(files["float32", 0]), moved)
+    with pytest.raises(FileError, match="does not hold trials 0-1 of elsewhere"):
+        gather_survival([moved], Survival(), [10])
+
+
+def test_a_horizon_that_was_not_recorded_is_refused(files):
+    with pytest.raises(FileError, match="horizon 7 is not a step that protocol 'float64' recorded"):
+        gather_survival([files["float64", 0]], Survival(), [7])
 
 
 def test_engines_are_known_by_what_ran():
@@ -378,15 +439,36 @@ def test_a_violent_event_is_a_settled_trial_whose_loss_rises_again():
     assert np.isnan(one(frame, "violent_events", way="two")["estimate"])
 
 
+def test_a_trial_that_diverges_in_one_way_neither_agrees_nor_stays_together():
+    apart = np.zeros((1, 3, 4))
+    apart[0, 0, 2:] = np.nan
+    loss = np.full((2, 3, 4), 1e-7)
+    loss[1, 0, 2:] = np.nan
+    frame = comparison(*made_up(np.zeros((2, 3, 10)), loss=loss, apart=apart)[:2])
+    assert one(frame, "parted")["estimate"] == pytest.approx(1 / 3)
+    assert one(frame, "parting_step")["estimate"] == 300
+    assert one(frame, "early_agreement", horizon=300)["estimate"] == pytest.approx(2 / 3)
+    assert one(frame, "violent_events", way="two")["estimate"] == pytest.approx(1 / 3)
+    assert one(frame, "violent_events", way="one")["estimate"] == 0
+
+
+def test_tables_of_other_ways_are_refused():
+    course, survival, _ = made_up(np.zeros((2, 3, 10)))
+    with pytest.raises(FileError, match="tables of the same experiment"):
+        comparison(course, survival.assign_coords(engine=["one", "three"]))
+    with pytest.raises(FileError, match="no axis"):
+        comparison(course, survival.isel(engine=0, drop=True))
+
+
 def test_lives_that_part_are_dated():
     apart = np.zeros((1, 4, 4))
     apart[0, 0] = [0, 1e-6, 0.02, 0.5]
     apart[0, 1] = [0, 1e-6, 1e-5, 0.5]
     apart[0, 2] = [0, 1e-6, np.nan, np.nan]
     frame = comparison(*made_up(np.zeros((2, 4, 10)), apart=apart)[:2])
-    assert one(frame, "parted")["estimate"] == 0.5
+    assert one(frame, "parted")["estimate"] == 0.75
     when = one(frame, "parting_step")
-    assert (when["low"], when["high"], when["n_trials"]) == (300, 1000, 2)
+    assert (when["low"], when["high"], when["n_trials"]) == (300, 1000, 3)
     assert one(frame, "early_agreement", horizon=100)["estimate"] == 1
     assert one(frame, "early_agreement", horizon=300)["estimate"] == 0.5  # NaN does not agree
 

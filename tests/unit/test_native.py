@@ -301,3 +301,38 @@ def test_pairs_and_arrays_that_do_not_belong_are_refused():
         NativeTrial(start.parameters, start.train_pairs, protocol(1), 0.5, "avx9000")
     with pytest.raises(ValueError, match="pair out of range"):
         NativeTrial(start.parameters, start.train_pairs + 40, protocol(1), 0.5, LEVELS[0])
+
+
+@needs_native
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("activation", ["silu", "relu"])
+def test_what_is_not_a_number_stays_so(level, activation):
+    one = trial(Cell(p=7, d=4, width=5), protocol(1, activation=activation), level)
+    for array in (1, 2, 3, 4):  # weights and biases below an activation
+        parameters = one.get(0)
+        whole = [x.copy() for x in parameters]
+        parameters[array].ravel()[0] = np.nan
+        one.trial.set(0, [x.ravel() for x in parameters])
+        assert np.isnan(one.trial.gradient()[0]), array
+        assert np.isnan(one.trial.test()[0]), array
+        one.trial.set(0, [x.ravel() for x in whole])
+        assert np.isfinite(one.trial.gradient()[0])
+
+
+@needs_native
+def test_arrays_that_overflow_in_the_arithmetic_are_refused():
+    start = initial_state(Cell(p=7, d=4, width=5), protocol(1), 0, [0])
+    start.parameters.embedding[0, 0, 0] = 1e39
+    with pytest.raises(ValueError, match="all finite in float32"):
+        train_ensemble(start.parameters, start.train_pairs, protocol(1), weight_decay=0.5)
+
+
+@needs_native
+def test_a_number_that_names_no_arrays_is_refused():
+    one = trial(Cell(p=7, d=4, width=5), protocol(1), LEVELS[0])
+    for call in (one.trial.get, one.trial.bin_norms):
+        for which in (-1, 4):
+            with pytest.raises(ValueError, match="which must be from 0 to 3"):
+                call(which)
+    with pytest.raises(ValueError, match="which must be from 0 to 2"):
+        one.trial.set(3, one.get(0))

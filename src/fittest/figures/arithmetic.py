@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from fittest.errors import FileError
 from fittest.figures import style
+from fittest.intervals import quiet
 
 WINDOWS = 300
 """Windows of steps into which a course is summarised; of losses and distances the largest is shown,
@@ -82,7 +84,9 @@ def data(course: xr.Dataset, comparison: pd.DataFrame) -> pd.DataFrame:
         names = {"way": str(pair["first"].values), "other": str(pair["second"].values)}
         frames.append(_long("distance", "distance", largest, steps[ends], **names))
     last = comparison[comparison["statistic"] == "circles"]
-    last = last[last["horizon"] == last["horizon"].max()]
+    last = last[last["horizon"] == int(steps[-1])]
+    if last.empty:
+        raise FileError("no trial lived through every way to the last step: nothing to compare")
     shown = last[["way", "horizon", "estimate", "low", "high", "n_trials"]]
     frames.append(
         shown.rename(columns={"horizon": "step", "estimate": "circles"}).assign(panel="statistic")
@@ -128,9 +132,10 @@ def _survivors(course: xr.Dataset) -> list[int]:
 def _mean_circles(circles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return mean over trials and its normal 95% interval: shape (trial, step) to (step,)."""
     known = np.where(circles < 0, np.nan, circles.astype(float))
-    mean = np.nanmean(known, axis=0)
-    n = len(known)
-    half = 1.96 * np.nanstd(known, axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan * mean
+    n = (circles >= 0).sum(axis=0)
+    with quiet():  # of steps that no trial, or a single one, reached
+        mean = np.nanmean(known, axis=0)
+        half = 1.96 * np.nanstd(known, axis=0, ddof=1) / np.sqrt(n)
     return mean, mean - half, mean + half
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fittest.comparison import TOLERANCES
+from fittest.errors import FileError
 from fittest.figures import style
 
 UNTIL = max(TOLERANCES)
@@ -69,8 +70,10 @@ def data(course: xr.Dataset, comparison: pd.DataFrame) -> pd.DataFrame:
                 }
             )
         )
-    last = comparison[comparison["horizon"] == comparison["horizon"].max()]
+    last = comparison[comparison["horizon"] == int(steps[-1])]
     rates = last[last["statistic"] == "rate_of_decile"]
+    if rates.empty:
+        raise FileError("no trial lived through every way to the last step: nothing to compare")
     pairs = last[last["statistic"].isin(["same_survivors", "decile_difference"])]
     for panel, some in (("decile", rates), ("statistic", pairs)):
         some = some.rename(columns={"horizon": "step"})

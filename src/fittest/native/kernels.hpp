@@ -156,7 +156,7 @@ inline void activate(bool relu, const Vec<T, W> x, T* h, T* slope) {
   using V = Vec<T, W>;
   if (relu) {
     const V zero = V{}, one = V{} + T(1);
-    store<V>(h, x > zero ? x : zero);
+    store<V>(h, x < zero ? zero : x);  // what is not a number stays so
     if (slope) store<V>(slope, x > zero ? one : zero);
     return;
   }

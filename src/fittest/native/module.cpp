@@ -59,6 +59,11 @@ template <class T>
 using In = py::array_t<T, py::array::c_style | py::array::forcecast>;
 using Pairs = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 
+void check(int which, int last) {
+  if (which < 0 || which > last)
+    throw std::invalid_argument("which must be from 0 to " + std::to_string(last));
+}
+
 std::vector<std::int32_t> copied(const Pairs& pairs) {
   return {pairs.data(), pairs.data() + pairs.size()};
 }
@@ -91,6 +96,7 @@ void bind(py::module_& m, const char* name) {
       .def_readwrite("step", &Trial<T>::step, "Updates done.")
       .def("set",
            [](Trial<T>& trial, int which, const std::vector<In<T>>& arrays) {
+             check(which, 2);
              const auto shapes = trial.get(which);
              if (arrays.size() != shapes.size()) throw std::invalid_argument("seven arrays");
              Arrays<T> in;
@@ -104,6 +110,7 @@ void bind(py::module_& m, const char* name) {
            "Set the parameters (0) or a moment (1, 2): seven arrays.")
       .def("get",
            [](const Trial<T>& trial, int which) {
+             check(which, 3);
              py::list out;
              for (const auto& array : trial.get(which))
                out.append(py::array_t<T>(py::ssize_t(array.size()), array.data()));
@@ -133,6 +140,7 @@ void bind(py::module_& m, const char* name) {
            "Return test loss and accuracy at the current parameters.")
       .def("bin_norms",
            [](Trial<T>& trial, int which) {
+             check(which, 3);
              const auto norms = trial.bin_norms(which);
              return py::array_t<double>(py::ssize_t(norms.size()), norms.data());
            },

@@ -59,7 +59,7 @@ def train_ensemble(
     Record
         Everything recorded, at the steps that `protocol.record` names.
     """
-    _check(initial, train_pairs)
+    _check(initial, train_pairs, protocol.dtype)
     trials = len(train_pairs)
     chosen = choose_engine(engine, device, protocol.arithmetic)
 
@@ -88,12 +88,17 @@ def train_ensemble(
         return Record.concatenate(run_tasks(tasks, threads, progress))
 
 
-def _check(initial: Parameters, train_pairs: np.ndarray) -> None:
+def _check(initial: Parameters, train_pairs: np.ndarray, dtype: str) -> None:
     """Refuse arrays that would train something else than was meant, naming the argument."""
     trials, p, _ = initial.embedding.shape
     for array in initial.arrays():
-        if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
-            raise ValueError("initial: parameters must be real floating-point numbers, all finite")
+        real = np.issubdtype(array.dtype, np.floating)
+        with np.errstate(over="ignore"):
+            finite = real and np.isfinite(array.astype(dtype)).all()
+        if not finite:
+            raise ValueError(
+                f"initial: parameters must be real floating-point numbers, all finite in {dtype}"
+            )
     if train_pairs.ndim != 2 or len(train_pairs) != trials:
         raise ValueError(
             f"train_pairs has shape {train_pairs.shape}: with {trials} trials it must be "
