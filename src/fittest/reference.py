@@ -143,11 +143,11 @@ def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
     if isinstance(value, dict):
         return "see below"
-    if isinstance(value, list) and "anyOf" in field:
+    if isinstance(value, list) and value and "anyOf" in field:
         value = value[0]  # an axis: a list of one is written as the one
     return (
         "none"
-        if value in (None, "")
+        if value in (None, "", [])
         else f"`{json.dumps(value, ensure_ascii=False).strip(chr(34))}`"
     )
 
