@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -236,3 +237,28 @@ def test_citation_file_has_what_the_format_requires():
 def test_other_yaml_of_the_project_parses():
     for name in (".pre-commit-config.yaml", ".snakemake-workflow-catalog.yml"):
         assert yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_findings_are_made_from_the_published_statistics():
+    from fittest.findings import findings
+
+    written = (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+    published = ROOT / "results/published"
+    assert written == findings(published), "run `python -m fittest.findings > docs/findings.md`"
+    # One of its numbers, read by hand.
+    frame = pd.read_csv(published / "arithmetic/comparison.csv")
+    last = frame[(frame["statistic"] == "circles") & (frame["horizon"] == 30_000)]
+    naive = last[last["way"] == "float32-naive"].iloc[0]
+    assert f"{naive['estimate']:.2f} [{naive['low']:.2f}, {naive['high']:.2f}]" in written
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "arithmetic-31", "engines"])
+def test_a_published_figure_is_redrawn_from_its_data(name, tmp_path):
+    from importlib import import_module
+
+    from fittest.figures.drawing import save
+
+    folder = ROOT / "results/published" / name
+    (data,) = [path for path in folder.glob("*.csv") if path.name != "comparison.csv"]
+    save(import_module(f"fittest.figures.{data.stem}"), pd.read_csv(data), tmp_path / data.stem)
+    assert (tmp_path / f"{data.stem}.png").stat().st_size > 50_000

@@ -4,17 +4,9 @@ import re
 
 import pytest
 
-TARGETS = {
-    "all",
-    "trajectories",
-    "tables",
-    "statistics",
-    "figures",
-    "figure_2",
-    "figure_3",
-    "figure_6",
-    "decision_time",
-}
+from fittest.figures.registry import FIGURES
+
+TARGETS = {"all", "trajectories", "tables", "statistics", "figures", *FIGURES}
 
 
 @pytest.fixture
