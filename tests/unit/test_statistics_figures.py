@@ -299,8 +299,8 @@ def test_wrong_missing_or_swapped_inputs_are_refused_in_a_sentence(results, tmp_
 
 
 def test_an_unknown_figure_is_refused_with_the_nearest(tmp_path):
-    with pytest.raises(DesignError, match=r"unknown figure 'figure_5'.*Did you mean 'figure_"):
-        draw_figure("figure_5", [], tmp_path / "x")
+    with pytest.raises(DesignError, match=r"unknown figure 'figure_22'.*Did you mean 'figure_"):
+        draw_figure("figure_22", [], tmp_path / "x")
 
 
 def test_the_headline_is_read_from_the_statistics(results, found):
