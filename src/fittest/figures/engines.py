@@ -124,7 +124,8 @@ def _draw_distances(ax: Axes, distances: pd.DataFrame) -> None:
     for i, ((way, other), some) in enumerate(distances.groupby(["way", "other"], sort=False)):
         look = style.survivor_look(i)
         value = some["estimate"].clip(lower=1e-9)
-        ax.plot(some["step"], value, lw=1, label=f"{way}, {other}", **look)
+        zero = ": 0" if (some["estimate"] == 0).all() else ""
+        ax.plot(some["step"], value, lw=1, label=f"{way}, {other}{zero}", **look)
     steps = [1, *TOLERANCES]
     for first, (until, tolerance) in zip(steps, TOLERANCES.items(), strict=False):
         ax.plot([first, until], [tolerance, tolerance], color="black", lw=0.8, ls=":")
@@ -133,7 +134,8 @@ def _draw_distances(ax: Axes, distances: pd.DataFrame) -> None:
     ax.set_yscale("log")
     ax.set_xlabel("optimiser step")
     ax.set_title("largest difference of a signal\nover the largest signal, all trials", fontsize=8)
-    ax.legend(fontsize=5.5, loc="best")
+    ax.legend(fontsize=5.5, loc="lower right", bbox_to_anchor=(1.0, 0.07))
+    ax.set_ylim(bottom=4e-10)
 
 
 def _agreement(frame: pd.DataFrame) -> str:
@@ -145,5 +147,9 @@ def _agreement(frame: pd.DataFrame) -> str:
     return (
         f"very same survivors in at least {100 * worst['estimate']:.0f}% "
         f"[{100 * worst['low']:.0f}, {100 * worst['high']:.0f}] of trials, for every pair; "
-        f"rates by decile differ with p ≥ {p.min():.2g}"
+        + (
+            f"rates by decile differ with p ≥ {p.min():.2g}"
+            if p.min() < 1
+            else "rates by decile the same"
+        )
     )
