@@ -14,7 +14,7 @@ from fittest.errors import FileError
 from fittest.figures import style
 from fittest.intervals import quiet
 
-WINDOWS = 300
+WINDOWS = 200
 """Windows of steps into which a course is summarised; of losses and distances the largest is shown,
 so that a short event is not missed."""
 
@@ -40,8 +40,8 @@ def data(course: xr.Dataset, comparison: pd.DataFrame) -> pd.DataFrame:
 
     Columns `COLUMNS`. Panels: `signal` (first trial, the circles that survive the first way),
     `loss` (largest training loss of a window), `circles` (mean over trials with its 95% interval,
-    at the end of a window), `distance` (largest in a window), and `statistic`: of each way the
-    number of circles at the last step, with interval and sample size.
+    at the end of a window), `distance` from the first way (largest in a window), and `statistic`:
+    of each way the number of circles at the last step, with interval and sample size.
     """
     steps = course["step"].values
     ends = windows(steps)
@@ -80,6 +80,8 @@ def data(course: xr.Dataset, comparison: pd.DataFrame) -> pd.DataFrame:
         )
     for i in range(course.sizes["pair"]):
         pair = course.isel(pair=i)
+        if str(pair["first"].values) != str(course["way"].values[0]):
+            continue  # only distances from the first way are drawn
         largest = _largest(pair["survivor_distance"].values, ends)
         names = {"way": str(pair["first"].values), "other": str(pair["second"].values)}
         frames.append(_long("distance", "distance", largest, steps[ends], **names))
