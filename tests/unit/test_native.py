@@ -197,6 +197,8 @@ def test_a_signal_ends_hours_of_training_and_leaves_nothing(tmp_path, stop):
         [sys.executable, *command, "--engine", "native", "--threads", "2"],
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what it puts in the background deaf to Ctrl-C: these tests, perhaps.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert "by native engine" in process.stderr.readline()
         process.send_signal(stop)
