@@ -10,6 +10,7 @@ import pytest
 from benchmarks.ordinary_loop import train_one
 from fittest import engine_names
 from fittest.cells import Cell
+from fittest.comparison import TOLERANCES
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
 from fittest.training import engines
@@ -338,3 +339,15 @@ def test_a_number_that_names_no_arrays_is_refused():
                 call(which)
     with pytest.raises(ValueError, match="which must be from 0 to 2"):
         one.trial.set(3, one.get(0))
+
+
+@needs_native
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_instruction_set_keeps_to_the_early_tolerances_against_torch(level):
+    cell, proto = Cell(p=31, d=64, width=100, embedding="redrawn"), protocol(300)
+    ours = train(cell, proto, engine=f"native-{level}").signal.astype(np.float64)
+    theirs = train(cell, proto, engine="torch").signal.astype(np.float64)
+    apart = np.abs(ours - theirs).max(axis=2) / theirs.max(axis=2)
+    assert apart.max() > 0  # two programs, not one
+    for until, tolerance in TOLERANCES.items():
+        assert apart[:, : until + 1].max() <= tolerance
