@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchmarks.cost_model import CostModel
 from benchmarks.costs import ROOT
-from benchmarks.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes
 from benchmarks.paper_cost import CORES, DESIGN, OURS, Cost, experiment_costs, total
-from benchmarks.products import Size, floor_products, flops
 from fittest.design import load_design
+from fittest.plan.cost_model import CostModel
+from fittest.plan.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes
+from fittest.plan.products import Size, floor_products, flops
 
 PUBLISHED = ROOT / "results/published/benchmarks"
 SIZES = (Size(59, 128), Size(31, 64), Size(97, 128), Size(59, 16))

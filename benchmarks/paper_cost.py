@@ -1,7 +1,7 @@
 """What the paper's full design would cost: `python -m benchmarks.paper_cost`.
 
 Trials and steps come from benchmarks/paper-full.yaml; core time from the cost model that
-`python -m benchmarks.growth` fitted to measured cells; GPU time from benchmarks.gpu_bound, by
+`python -m benchmarks.growth` fitted to measured cells; GPU time from fittest.plan.gpu_bound, by
 calculation. Nothing is trained. A relu or an embedding that is not trained counts like the default.
 """
 
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from benchmarks.cost_model import CostModel
 from benchmarks.costs import ROOT
-from benchmarks.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes, step_seconds
 from benchmarks.growth import RESULTS
-from benchmarks.products import Size, floor_products, flops
 from fittest.cells import Block
 from fittest.design import Design, blocks, load_design
+from fittest.plan.cost_model import CostModel
+from fittest.plan.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes, step_seconds
+from fittest.plan.products import Size, floor_products, flops
 from fittest.recording import recorded_steps
 
 DESIGN = ROOT / "benchmarks/paper-full.yaml"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fittest.errors import FittestError
+from fittest.errors import DesignError, FittestError
 
 log = logging.getLogger("fittest")
 
@@ -58,7 +59,7 @@ def _embed(a: argparse.Namespace) -> None:
 def _train(a: argparse.Namespace) -> None:
     from fittest.cells import Block, parse_intervention
     from fittest.design import load_design, parse_protocol
-    from fittest.errors import DesignError, choices, suggestion
+    from fittest.errors import choices, suggestion
 
     for name, value, least in (("--seed", a.seed, 0), ("--threads", a.threads, 1)):
         if value is not None and value < least:
@@ -176,6 +177,18 @@ def _check(a: argparse.Namespace) -> None:
             )
 
 
+def _plan(a: argparse.Namespace) -> None:
+    from fittest.plan.coefficients import published
+    from fittest.plan.report import page, text
+
+    if a.cores < 1:
+        raise DesignError(f"--cores {a.cores} is too small: give 1 or more")
+    if a.markdown:
+        print(page(a.designs, published()), end="")
+    else:
+        print(text(a.designs, published(), a.cores))
+
+
 def _fingerprint(a: argparse.Namespace) -> None:
     from fittest.training.fingerprint import record
 
@@ -240,6 +253,11 @@ def _parser() -> argparse.ArgumentParser:
 
     check = command("check", _check, "check designs and say what they would train")
     check.add_argument("designs", type=Path, nargs="+")
+
+    plan = command("plan", _plan, "say what designs would take: core-hours, GPU-hours, bytes")
+    plan.add_argument("designs", type=Path, nargs="+")
+    plan.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="default: all here")
+    plan.add_argument("--markdown", action="store_true", help="the page docs/scaling.md")
 
     command("schema", _schema, "print the JSON schema of a design file")
     command("dictionary", _dictionary, "print the data dictionary")

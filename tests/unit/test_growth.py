@@ -10,16 +10,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks import growth, paper_cost
 from benchmarks.clock import WARM_UP
-from benchmarks.cost_model import KINDS, CostModel, record_work, step_work
 from benchmarks.costs import ROOT
 from benchmarks.exponents import exponent, exponent_interval
 from benchmarks.exponents import growth as exponents
-from benchmarks.gpu_bound import CARDS, PEAK_SHARE, Card, bounds, passes, step_bytes, step_seconds
 from benchmarks.growth import Point
 from benchmarks.page import page
-from benchmarks.products import Size, floor_products, flops
 from fittest.cells import Block, Cell
 from fittest.design import load_design
+from fittest.plan.cost_model import KINDS, CostModel, record_work, step_work
+from fittest.plan.gpu_bound import CARDS, PEAK_SHARE, Card, bounds, passes, step_bytes, step_seconds
+from fittest.plan.products import Size, floor_products, flops
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels
 from fittest.training.arrays import initial_state
