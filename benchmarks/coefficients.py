@@ -1,4 +1,4 @@
-"""The figures that `fittest plan` uses, from published measurements: `python -m benchmarks.coefficients`.
+"""What `fittest plan` uses of published measurements: `python -m benchmarks.coefficients`.
 
 Writes src/fittest/plan/coefficients.json; a test holds it equal to results/published/benchmarks.
 """

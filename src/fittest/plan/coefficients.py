@@ -1,4 +1,4 @@
-"""The measured figures that a plan uses. `coefficients.json` is made by `benchmarks.coefficients`."""
+"""The measured figures that a plan uses; `benchmarks.coefficients` makes the JSON file."""
 
 from __future__ import annotations
 

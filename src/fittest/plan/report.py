@@ -28,9 +28,9 @@ designs before anything runs: nothing was trained for it.
   fitted to **measured** cells ({cpu}, {date}, [performance](performance.md)), which was off by
   {core_off} on cells that it had not seen. Another processor differs. A relu, the naive loss and
   an embedding that is not trained count like the default.
-- **{card}-hours**: **calculated**, never measured: the larger of the matrix products at {peak:.0%} of
-  the card's float32 peak and the bytes that the torch engine's passes move at the card's full
-  bandwidth. It leaves out launching kernels and recording, so it is a least time.
+- **{card}-hours**: **calculated**, never measured: the larger of the matrix products at
+  {peak:.0%} of the card's float32 peak and the bytes that the torch engine's passes move at the
+  card's full bandwidth. It leaves out launching kernels and recording, so it is a least time.
 - **files**: bytes of trajectory files. What they hold is counted; how well it compresses was
   **measured** on small trainings, and the estimate was off by {bytes_off} on files that it had not
   seen.
