@@ -144,10 +144,11 @@ def _check(a: argparse.Namespace) -> None:
         design = load_design(path)
         for name, experiment in design.experiments.items():
             steps = sorted({design.protocols[p].steps for p in experiment.protocol})
-            jobs = len(blocks(design, name)) * max(1, len(experiment.engines))
+            ways, some = max(1, len(experiment.engines)), blocks(design, name)
+            trials = ways * sum(len(block.trials) for block in some)
             print(
-                f"{path}: {name}: {jobs} training jobs of {experiment.block or design.block} "
-                f"trials, {' or '.join(map(str, steps))} steps each"
+                f"{path}: {name}: {trials} trials in {ways * len(some)} training jobs, "
+                f"{' or '.join(map(str, steps))} steps each"
             )
 
 
