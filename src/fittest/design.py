@@ -17,9 +17,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from fittest.cells import NAME, Block, Cell, parse_intervention
+from fittest.cells import NAME, Block, Cell
 from fittest.errors import DesignError, choices, suggestion
 from fittest.experiments import Experiment, problems_of
+from fittest.interventions import parse_intervention
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
 from fittest.validation import explain

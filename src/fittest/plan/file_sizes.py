@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fittest.cells import Block, parse_intervention
+from fittest.cells import Block
+from fittest.interventions import Keep, Scale, Unperturbed, parse_intervention
 from fittest.protocol import Protocol
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.trajectories import SCHEMA
@@ -40,16 +41,14 @@ def kind(variable: str, block: Block, protocol: Protocol) -> str:
     if variable == "signal" and "embedding" in protocol.frozen:
         return "constant signals"
     if variable == "initial_embedding" and block.cell.base_index is not None:
-        drawn = parse_intervention(block.cell.intervention).kind in ("construct", "keep-random")
-        return "embeddings" if drawn else "repeated embeddings"
+        same = isinstance(parse_intervention(block.cell.intervention), Unperturbed | Scale | Keep)
+        return "repeated embeddings" if same else "embeddings"
     return KINDS.get(variable, "numbers")
 
 
 def content(block: Block, protocol: Protocol) -> dict[str, int]:
     """Return the uncompressed bytes of a block's trajectories by kind of content."""
     cell = block.cell
-    intervention = parse_intervention(cell.intervention)
-    named = {"construct": 2}.get(intervention.kind, intervention.count)
     sizes = {
         "trial": len(block.trials),
         "step": len(recorded_steps(protocol.record, protocol.steps)),
@@ -59,7 +58,7 @@ def content(block: Block, protocol: Protocol) -> dict[str, int]:
         "token": cell.p,
         "dimension": cell.d,
         "pair": cell.p**2,
-        "named": named or len(intervention.frequencies),
+        "named": 1,  # a few more at most, and a few bytes each
     }
     found: dict[str, int] = {}
     for name, variable in SCHEMA.items():
