@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from fittest.cells import Block, Cell
 from fittest.design import Design, blocks
+from fittest.interventions import parse_intervention
 from fittest.plan.coefficients import Coefficients
 from fittest.plan.gpu_bound import CARDS, step_seconds
 from fittest.plan.products import Size
@@ -52,6 +53,8 @@ class Row:
         Optimiser steps of a trial: the different numbers there are.
     shared
         Other experiment → trials that it asks for as well.
+    longest_job
+        Core-hours of the longest job.
     """
 
     name: str
@@ -60,6 +63,11 @@ class Row:
     steps: tuple[int, ...]
     cost: Cost
     shared: dict[str, int]
+    longest_job: float
+
+    def hours(self, cores: int) -> float:
+        """Return the hours on some cores, no fewer than the longest job takes on one."""
+        return max(self.cost.core_hours / cores, self.longest_job)
 
 
 def block_cost(block: Block, design: Design, coefficients: Coefficients) -> Cost:
@@ -105,8 +113,14 @@ def plan(design: Design, coefficients: Coefficients) -> tuple[list[Row], Row]:
 
 
 def _jobs(design: Design, name: str) -> list[Job]:
+    """Return an experiment's jobs, those among them whose results its interventions need."""
     engines = design.experiments[name].engines or [""]
-    return [(engine, block) for engine in engines for block in blocks(design, name)]
+    needed: dict[Job, None] = {}
+    for engine, block in ((e, b) for e in engines for b in blocks(design, name)):
+        if parse_intervention(block.cell.intervention).needs_base:
+            needed[engine, block.base] = None
+        needed[engine, block] = None
+    return list(needed)
 
 
 def _row(
@@ -116,8 +130,9 @@ def _row(
         (engine, block.protocol, block.cell) for engine, block in jobs
     }
     steps = {design.protocols[block.protocol].steps for _, block in jobs}
-    cost = total(costs[job] for job in jobs)
-    return Row(name, len(cells), len(jobs), tuple(sorted(steps)), cost, shared)
+    each = [costs[job] for job in jobs]
+    longest = max(cost.core_hours for cost in each)
+    return Row(name, len(cells), len(jobs), tuple(sorted(steps)), total(each), shared, longest)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
