@@ -19,7 +19,7 @@ _WHERE = {
     "signals": "fourier",
     "circularity": "fourier",
     "survived": "survival",
-    "survival_rates": "survival",
+    "survival_rates": "tables.rates",
     "Parameters": "training.arrays",
     "initial_state": "training.arrays",
     "train_ensemble": "training.ensemble",

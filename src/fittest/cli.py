@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from fittest.analyses import STATISTICS, TABLES
 from fittest.errors import FittestError
 
 log = logging.getLogger("fittest")
@@ -92,50 +93,23 @@ def _train(a: argparse.Namespace) -> None:
 
 
 def _table(a: argparse.Namespace) -> None:
-    from fittest.course import gather_course
-    from fittest.design import load_design
-    from fittest.errors import DesignError
-    from fittest.files import open_dataset, write_dataset
-    from fittest.survival import survival_rates
-    from fittest.tables import gather_survival, gather_timeline, gather_trial
+    from fittest.making import make_table
 
-    if a.kind in ("rates", "trial") and len(a.inputs) > 1:
-        raise DesignError(f"table {a.kind} is made from one file, and {len(a.inputs)} are given")
-    if a.kind == "rates":
-        dataset = survival_rates(open_dataset(a.inputs[0], "survival table"))
-    else:
-        if a.design is None:
-            raise DesignError(f"table {a.kind} needs --design FILE, for thresholds and horizons")
-        design = load_design(a.design)
-        if a.kind == "trial":
-            dataset = gather_trial(a.inputs[0], 0, design.survival)
-        elif a.kind == "course":
-            dataset = gather_course(a.inputs, design.survival, by_engine=a.by_engine)
-        elif a.kind == "timeline":
-            dataset = gather_timeline(a.inputs, design.survival, design.horizons)
-        else:
-            dataset = gather_survival(
-                a.inputs, design.survival, design.horizons, by_engine=a.by_engine
-            )
-    write_dataset(dataset, a.output, f"{a.kind} table")
+    make_table(
+        a.kind,
+        a.output,
+        inputs=a.inputs,
+        design=a.design,
+        experiment=a.experiment,
+        results=a.results,
+        by_engine=a.by_engine,
+    )
 
 
 def _statistics(a: argparse.Namespace) -> None:
-    from fittest import comparison, counts, statistics
-    from fittest.errors import DesignError
-    from fittest.files import csv_text, open_dataset, write_text
+    from fittest.making import make_statistics
 
-    functions: dict[str, tuple[Callable, list[str]]] = {
-        "correlation": (statistics.correlation, ["rates table", "survival table"]),
-        "decision": (statistics.decision, ["timeline table"]),
-        "comparison": (comparison.comparison, ["course table", "survival table"]),
-        "counts": (counts.counts, ["survival table"]),
-    }
-    function, kinds = functions[a.kind]
-    if len(a.inputs) != len(kinds):
-        raise DesignError(f"statistics {a.kind} needs {len(kinds)} inputs: {', '.join(kinds)}")
-    frame = function(*map(open_dataset, a.inputs, kinds))
-    write_text(a.output, csv_text(frame))
+    make_statistics(a.kind, a.output, inputs=a.inputs)
 
 
 def _figure(a: argparse.Namespace) -> None:
@@ -216,17 +190,17 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     train.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
 
-    table = command("table", _table, "gather trajectories into a table, or rates from a table")
-    table.add_argument("kind", choices=("survival", "timeline", "trial", "course", "rates"))
-    table.add_argument(
-        "inputs", type=Path, nargs="+", help="trajectory files, or the survival table"
-    )
+    table = command("table", _table, "make a table from trajectories, or from other tables")
+    table.add_argument("kind", choices=TABLES)
+    table.add_argument("inputs", type=Path, nargs="*", help="trajectory files or tables")
     table.add_argument("-o", "--output", type=Path, required=True)
     table.add_argument("--design", type=Path, help="design file, for thresholds and horizons")
+    table.add_argument("--experiment", help="instead of inputs: whose files, by --design")
+    table.add_argument("--results", type=Path, help="with --experiment: the design's results")
     table.add_argument("--by-engine", action="store_true", help="the engine is an axis, too")
 
     statistic = command("statistics", _statistics, "compute the statistics of an experiment")
-    statistic.add_argument("kind", choices=("correlation", "decision", "comparison", "counts"))
+    statistic.add_argument("kind", choices=STATISTICS)
     statistic.add_argument("inputs", type=Path, nargs="+", help="its tables")
     statistic.add_argument("-o", "--output", type=Path, required=True)
 

@@ -5,6 +5,7 @@ The data dictionary is read from them. Nothing here imports torch.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,20 +16,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest import comparison, counts, statistics
+from fittest.analyses import ANALYSES, STATISTICS, TABLES, statistics_of, tables_of
 from fittest.cells import Block, Cell
-from fittest.course import gather_course
 from fittest.design import Survival
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.embeddings import embedding_dataset
 from fittest.figures.registry import FIGURES
 from fittest.files import open_dataset, write_dataset
 from fittest.fourier import circle_frequencies, mean_signal, signals
+from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
-from fittest.survival import survival_rates
-from fittest.tables import gather_survival, gather_timeline, gather_trial
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -46,6 +45,20 @@ _HORIZON = 4
 _STEPS = 8
 
 
+_CELL = Cell(p=13, d=4, width=2)
+_MADE_UP: dict[str, list[tuple[str, Cell]]] = {
+    "initial-signal": [("standard", replace(_CELL, embedding=e)) for e in ("0", "1")],
+    "arithmetic": [(way, _CELL) for way in ("float64", "float32")],
+    "modulus": [("standard", replace(_CELL, p=p)) for p in (11, 13)],
+    "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
+    "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
+    "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+}
+"""Experiment → the protocols and cells of which trials are made up, a block each."""
+_LIKE = {"engines": "arithmetic"}
+"""Experiment → another whose made-up files do for it."""
+
+
 def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, pd.DataFrame]]]:
     """Return examples of the tables, statistics and figure data.
 
@@ -56,49 +69,28 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         what a CSV file is about and its content.
     """
     tables: dict[str, dict[str, xr.Dataset]] = {}
+    statistics: dict[str, tuple[str, pd.DataFrame]] = {}
     with TemporaryDirectory() as folder:
-        for arithmetic in ("float32", "float64"):
-            paths = [_write_made_up(Path(folder) / arithmetic, i, arithmetic) for i in (0, 1)]
-            survival = gather_survival(paths, Survival(), [_HORIZON])
-            for kind, table in {
-                "survival": survival,
-                "rates": survival_rates(survival),
-                "timeline": gather_timeline(paths, Survival(), [_HORIZON]),
-                "trial": gather_trial(paths[0], 0, Survival()),
-            }.items():
-                tables.setdefault(kind, {})[arithmetic] = _reopened(table, f"{kind} table")
-        ways = [_write_made_up(Path(folder), 0, way, way) for way in ("float64", "float32")]
-        course = gather_course(ways, Survival())
-        tables["course"] = {"float32": _reopened(course, "course table")}
-        compared = gather_survival(ways, Survival(), [_HORIZON])
-        sizes = [_write_made_up(Path(folder), 0, "float32", d=d) for d in (2, 3)]
-        along = gather_survival(sizes, Survival(), [_HORIZON])
-    latest = {kind: list(versions.values())[-1] for kind, versions in tables.items()}
-    # One rule at one horizon: every row has the same columns, and intervals take time.
-    latest |= {kind: latest[kind].isel(rule=[0], horizon=[-1]) for kind in ("survival", "rates")}
-    frames = {
-        "correlation": statistics.correlation(latest["rates"], latest["survival"]),
-        "decision": statistics.decision(latest["timeline"]),
-        "comparison": comparison.comparison(latest["course"], compared),
-        "counts": counts.counts(along),
-    }
-    named = {
-        kind: ", ".join(f"`{name}`" for name in dict.fromkeys(frames[kind]["statistic"]))
-        for kind in ("correlation", "comparison", "counts")
-    }
-    texts = {
-        "correlation": f"Rows, each per rule and horizon: {named['correlation']}.",
-        "decision": "One row per rule, horizon and step.",
-        "counts": "Of experiments that vary one numeric axis. Rows, each per rule and horizon: "
-        f"{named['counts']}.",
-        "comparison": "Of experiments that train the same trials in several ways, by the rule "
-        f"`relative`. Rows of each way, or of each pair `way` and `other`: {named['comparison']}.",
-    }
-    out = {f"statistics/EXPERIMENT/{kind}.csv": (texts[kind], frames[kind]) for kind in frames}
-    known = latest | frames
+        made = {
+            (experiment, arithmetic): _made(Path(folder) / arithmetic, experiment, arithmetic)
+            for experiment in _MADE_UP
+            for arithmetic in ("float32", "float64")
+        }
+    for (_, arithmetic), (found, _) in made.items():
+        for kind, table in found.items():
+            tables.setdefault(kind, {}).setdefault(arithmetic, table)
+    for experiment in _MADE_UP:
+        for kind, frame in made[experiment, "float32"][1].items():
+            path = f"statistics/EXPERIMENT/{kind}.csv"
+            statistics.setdefault(path, (_about(kind, frame), frame))
+    out = statistics
     for name, figure in FIGURES.items():
         module = import_module(figure.module)
-        frame = module.data(*(known[Path(path).stem] for path in figure.inputs))
+        files = [Path(path) for path in figure.inputs]
+        known = [made[_LIKE.get(file.parent.name, file.parent.name), "float32"] for file in files]
+        frame = module.data(
+            *((t | s)[file.stem] for (t, s), file in zip(known, files, strict=True))
+        )
         text = f"The data of the figure `{name}`, drawn from " + " and ".join(
             f"`{path}`" for path in figure.inputs
         )
@@ -109,16 +101,55 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
     return tables, out
 
 
+def _made(
+    folder: Path, experiment: str, arithmetic: str
+) -> tuple[dict[str, xr.Dataset], dict[str, pd.DataFrame]]:
+    """Return tables and statistics of an experiment's made-up trajectories."""
+    paths = [
+        # An arithmetic is a protocol there, and the same in both.
+        _write_made_up(
+            folder, cell, name if experiment == "arithmetic" else arithmetic, protocol_name=name
+        )
+        for name, cell in _MADE_UP[experiment]
+    ]
+    taken = {"thresholds": Survival(), "horizons": [_HORIZON], "by_engine": False}
+    tables: dict[str, xr.Dataset] = {}
+    for name in tables_of(experiment):
+        kind = TABLES[name]
+        inputs: list[Any] = [paths[:1] if kind.reads == ("first",) else paths]
+        if not kind.from_trajectories:
+            inputs = [tables[read] for read in kind.reads]
+        made = function_of(kind)(*inputs, **{key: taken[key] for key in kind.takes})
+        tables[name] = _reopened(made, f"{name} table")
+    frames = {}
+    for name in statistics_of(experiment):
+        # One rule at one horizon: every row has the same columns, and intervals take time.
+        some = [tables[read] for read in STATISTICS[name].reads]
+        if name != "comparison":  # it wants the rule relative
+            some = [t.isel({d: [-1] for d in ("rule", "horizon") if d in t.dims}) for t in some]
+        frames[name] = function_of(STATISTICS[name])(*some)
+    return tables, frames
+
+
+def _about(kind: str, frame: pd.DataFrame) -> str:
+    """Return which experiments have statistics of a kind, and its rows by name."""
+    experiments = [f"`{name}`" for name in ANALYSES if kind in statistics_of(name)]
+    text = f"Of {', '.join(experiments)}."
+    if "statistic" in frame:
+        named = ", ".join(f"`{name}`" for name in dict.fromkeys(frame["statistic"]))
+        text += f" Rows: {named}."
+    return text
+
+
 def _write_made_up(
-    folder: Path, embedding: int, arithmetic: str, protocol_name: str = "standard", d: int = 4
+    folder: Path, cell: Cell, arithmetic: str, *, protocol_name: str = "standard"
 ) -> Path:
     """Write a trajectory file of three made-up trials and return its path."""
-    cell = Cell(p=13, d=d, width=2, embedding=str(embedding))
     block = Block(protocol_name, cell, 0, 2)
     protocol = Protocol.model_validate(
         {"steps": _STEPS, "arithmetic": arithmetic, "record": Recording(snapshots=[0, 4])}
     )
-    rng = np.random.default_rng(embedding)
+    rng = np.random.default_rng(int(cell.embedding))
     trials, p, d = len(block.trials), cell.p, cell.d
     steps = recorded_steps(protocol.record, protocol.steps)
     # Some circles shrink from step to step: the statistics then have something to say.
@@ -151,7 +182,7 @@ def _write_made_up(
         protocol,
         cast(Any, record),
         initial_embedding=first[:, 0],
-        train_pairs=np.tile(np.arange(100), (trials, 1)),
+        train_pairs=np.tile(np.arange(p * p * 3 // 5), (trials, 1)),
         named_frequencies=np.empty((trials, 0), dtype=np.int64),
         attributes={**TRAINING_ATTRIBUTES, **provenance()},
     )
@@ -163,7 +194,7 @@ def _write_made_up(
 def trajectory_example() -> xr.Dataset:
     """Return the file of a block of trials."""
     with TemporaryDirectory() as folder:
-        return open_dataset(_write_made_up(Path(folder), 0, "float32"))
+        return open_dataset(_write_made_up(Path(folder), _CELL, "float32"))
 
 
 def embedding_example() -> xr.Dataset:

@@ -21,24 +21,18 @@ from fittest.task import training_pairs_count
 _MOST_CELLS = 100_000
 _MOST_JOBS = 1_000_000
 
-KNOWN = (
-    "initial-signal",
+_PLANNED = (
     "gradient",
     "perturbation",
     "construction",
-    "modulus",
-    "modulus-all",
-    "dimension",
     "frozen",
-    "weight-decay",
     "ablation",
     "collaboration",
     "ode",
     "protocol",
     "width",
-    "arithmetic",
-    "engines",
 )
+KNOWN = (*ANALYSES, *_PLANNED)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fittest.analyses import ANALYSES, TABLES
+from fittest.analyses import STATISTICS, TABLES, Kind, statistics_of, tables_of
 from fittest.cells import Block, Cell, parse_intervention
 from fittest.design import Design, blocks
 
@@ -41,10 +41,6 @@ class Layout:
             for block in blocks(self.design, experiment)
         ]
 
-    def first_trajectory(self, experiment: str) -> Path:
-        """The block that holds trial 0 of an experiment's first cell."""
-        return self.trajectories(experiment)[0]
-
     def inputs(self, block: Block) -> dict[str, Path]:
         """What training a block reads: its shared embedding, and its unperturbed trajectory.
 
@@ -60,19 +56,31 @@ class Layout:
         return needed
 
     def table(self, experiment: str, kind: str) -> Path:
-        """A table of an experiment: `survival`, `rates`, `timeline`, `trial` or `course`."""
+        """A table of an experiment, of a kind in `fittest.analyses.TABLES`."""
         return self.root / "tables" / experiment / f"{kind}.nc"
 
     def statistic(self, experiment: str, kind: str) -> Path:
-        """Statistics of an experiment: `correlation`, `decision`, `comparison` or `counts`."""
+        """Statistics of an experiment, of a kind in `fittest.analyses.STATISTICS`."""
         return self.root / "statistics" / experiment / f"{kind}.csv"
+
+    def table_inputs(self, experiment: str, kind: str) -> list[Path]:
+        """What a table is made from, in order."""
+        return self._inputs(experiment, TABLES[kind])
+
+    def statistic_inputs(self, experiment: str, kind: str) -> list[Path]:
+        """The tables that statistics are made from, in order."""
+        return self._inputs(experiment, STATISTICS[kind])
+
+    def _inputs(self, experiment: str, made: Kind) -> list[Path]:
+        if made.from_trajectories:
+            files = self.trajectories(experiment)
+            return files[:1] if made.reads == ("first",) else files
+        return [self.table(experiment, kind) for kind in made.reads]
 
     def tables(self) -> list[Path]:
         """All tables of the design."""
         return [
-            self.table(name, kind)
-            for name in self.design.experiments
-            for kind in (*TABLES, *(ANALYSES[name].tables if name in ANALYSES else ()))
+            self.table(name, kind) for name in self.design.experiments for kind in tables_of(name)
         ]
 
     def statistics(self) -> list[Path]:
@@ -80,10 +88,9 @@ class Layout:
         return [
             self.statistic(name, kind)
             for name in self.design.experiments
-            if name in ANALYSES
-            for kind in ANALYSES[name].statistics
+            for kind in statistics_of(name)
         ]
 
     def figure(self, name: str, suffix: str) -> Path:
-        """A figure's file: `pdf`, `svg`, `png`, or `csv` for the data it was drawn from."""
+        """A figure's file: `pdf`, `svg`, `png`, its caption `txt`, or `csv`, its data."""
         return self.root / "figures" / f"{name}.{suffix}"

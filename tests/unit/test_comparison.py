@@ -8,16 +8,16 @@ from statsmodels.stats.proportion import proportion_confint
 
 from fittest.analyses import ANALYSES
 from fittest.cells import Block, Cell
-from fittest.comparison import COLUMNS, comparison
-from fittest.course import distance, gather_course
 from fittest.design import Survival, blocks, parse_design
 from fittest.errors import DesignError, FileError
 from fittest.figures import arithmetic, engines
 from fittest.figures.drawing import save
 from fittest.layout import Layout
-from fittest.outcomes import DECILES, deciles
 from fittest.protocol import Init, Protocol
-from fittest.tables import gather_survival
+from fittest.statistics.comparison import COLUMNS, comparison
+from fittest.statistics.outcomes import DECILES, deciles
+from fittest.tables.course import distance, gather_course
+from fittest.tables.survival import gather_survival
 from fittest.training.block import train_block
 from fittest.training.engines import native_levels
 from fittest.trajectories import engine_label, open_trajectories, write_trajectories

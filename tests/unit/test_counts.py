@@ -6,9 +6,9 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from fittest.counts import COLUMNS, counts, spearman
 from fittest.figures import figure_5, figure_10, figure_14
 from fittest.figures.drawing import save
+from fittest.statistics.counts import COLUMNS, counts, spearman
 from fittest.survival import MISSING, RULES
 
 

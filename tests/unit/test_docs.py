@@ -6,6 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -17,13 +19,13 @@ from fittest.cli import _parser
 from fittest.design import Design, blocks, load_design, parse_design
 from fittest.dictionary import ATTRIBUTES
 from fittest.embeddings import write_embedding
-from fittest.examples import trajectory_example
-from fittest.files import open_dataset, write_dataset
+from fittest.examples import examples, trajectory_example
+from fittest.files import csv_text, open_dataset, write_dataset
 from fittest.layout import Layout
 from fittest.protocol import Strict
 from fittest.reference import SECTIONS, UNITS, config_reference
-from fittest.survival import survival_rates
-from fittest.tables import gather_survival
+from fittest.tables.rates import survival_rates
+from fittest.tables.survival import gather_survival
 from fittest.yaml_files import read_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -214,12 +216,17 @@ def test_designs_of_the_readme_are_those_there_are():
     assert said == found
 
 
-def test_figures_of_the_registry_have_caption_and_target():
+def test_figures_of_the_registry_stand_in_the_readme_and_have_a_caption_from_their_data():
     from fittest.figures.registry import FIGURES
 
-    for name in FIGURES:
+    frames = examples()[1]
+    for name, figure in FIGURES.items():
         assert f"| `{name}` |" in README
-        assert f'"{name}" %}}' in (ROOT / "workflow/report/figure.rst").read_text()
+        frame = pd.read_csv(StringIO(csv_text(frames[f"figures/{name}.csv"][1])))
+        caption = import_module(figure.module).caption(frame)
+        assert caption.endswith(".")
+        assert re.search(r"\d", caption), "a caption says how much it stands on"
+        assert len(caption) < 900
 
 
 def test_citation_file_has_what_the_format_requires():

@@ -13,7 +13,8 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from fittest import decision, fitness, intervals
+from fittest import fitness, intervals
+from fittest.statistics import decision
 
 Z = stats.norm.ppf(0.975)
 RESAMPLES = 300

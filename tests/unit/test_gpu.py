@@ -15,7 +15,7 @@ from fittest.cells import Cell
 from fittest.design import Survival
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
-from fittest.tables import gather_survival
+from fittest.tables.survival import gather_survival
 from fittest.training import cuda_graph, engines, gpu
 from fittest.training.arrays import initial_state
 from fittest.training.block import train_block

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.ordinary_loop import train_one
 from fittest import engine_names
 from fittest.cells import Cell
-from fittest.comparison import TOLERANCES
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
+from fittest.statistics.comparison import TOLERANCES
 from fittest.training import engines
 from fittest.training.arrays import initial_state
 from fittest.training.block import train_block

@@ -15,9 +15,14 @@ from fittest.files import csv_text, describe, write_dataset
 from fittest.fourier import circle_frequencies
 from fittest.headline import headline
 from fittest.planes import principal_planes, significant, singular_values
-from fittest.statistics import COLUMNS, by_embedding, correlation, decision
-from fittest.survival import RULES, survival_rates
-from fittest.tables import gather_survival, gather_timeline, gather_trial
+from fittest.statistics.correlation import COLUMNS, correlation
+from fittest.statistics.decision import decision
+from fittest.statistics.selection import by_embedding
+from fittest.survival import RULES
+from fittest.tables.rates import survival_rates
+from fittest.tables.survival import gather_survival
+from fittest.tables.timeline import gather_timeline
+from fittest.tables.trial import gather_trial
 
 
 def planted(effect=1.5, embeddings=5, trials=30, circles=15, seed=0):
@@ -237,7 +242,7 @@ def results(found, trained, paths, tmp_path):
     statistics.mkdir(parents=True)
     write_dataset(rates, tables / "rates.nc", "rates table")
     trial = gather_trial(
-        next(p for p in paths if p.stem == "trials~0-1"), 0, trained.design.survival
+        [next(p for p in paths if p.stem == "trials~0-1")], trained.design.survival
     )
     write_dataset(trial, tables / "trial.nc", "trial table")
     (statistics / "correlation.csv").write_text(csv_text(frame))
@@ -291,7 +296,7 @@ def test_wrong_missing_or_swapped_inputs_are_refused_in_a_sentence(results, tmp_
             ["statistics", "correlation", trial, rates],
             "holds 'trial table', not 'rates table",
         ),
-        (["table", "rates", trial, trial], "made from one file, and 2 are given"),
+        (["table", "rates", trial, trial], "needs 1 input: survival table; 2 given"),
     ):
         assert main([*map(str, command), "-o", str(tmp_path / "x")]) == 1
         assert says in capsys.readouterr().err

@@ -11,14 +11,11 @@ from fittest.cells import Cell
 from fittest.design import Survival
 from fittest.errors import FileError
 from fittest.fourier import circularity
-from fittest.survival import RULES, survival_rates, survived
-from fittest.tables import (
-    _survival_of,
-    gather_survival,
-    gather_timeline,
-    gather_trial,
-    timeline_rows,
-)
+from fittest.survival import RULES, survived
+from fittest.tables.rates import survival_rates
+from fittest.tables.survival import gather_survival, survival_of
+from fittest.tables.timeline import gather_timeline, timeline_rows
+from fittest.tables.trial import gather_trial
 from fittest.trajectories import open_trajectories
 
 THRESHOLDS = Survival()
@@ -163,20 +160,20 @@ def test_timeline_rows_are_few_sorted_and_unique():
 
 def test_the_trial_table_is_the_first_trial_of_its_block(trained, paths):
     path = next(p for p in paths if p.stem == "trials~0-1")
-    t, one = open_trajectories(path), gather_trial(path, 0, THRESHOLDS)
+    t, one = open_trajectories(path), gather_trial([path], THRESHOLDS)
     assert np.array_equal(one["signal"], t["signal"][0])
     assert np.array_equal(one["snapshot_embedding"], t["snapshot_embedding"])
     assert one["token_increment"].values.tolist()[:2] == [12, 6]
     assert one.attrs["protocol"] == t.attrs["protocol"]
     with pytest.raises(FileError, match="does not begin with trial 0"):
-        gather_trial(next(p for p in paths if p.stem == "trials~2-3"), 0, THRESHOLDS)
+        gather_trial([next(p for p in paths if p.stem == "trials~2-3")], THRESHOLDS)
 
 
 def test_even_and_composite_moduli_have_their_circles(trained):
     path = trained.train(Cell(p=12, d=6, width=8, embedding="redrawn"), 0, 1)
     table = gather_survival([path], THRESHOLDS, [60])
     assert table["frequency"].values.tolist() == [1, 2, 3, 4, 5]
-    trial = gather_trial(path, 0, THRESHOLDS)
+    trial = gather_trial([path], THRESHOLDS)
     # Neither 1 nor 11 is even, and 5·5 = 25 ≡ 1; 2, 3 and 4 share a factor with 12.
     assert trial["token_increment"].values.tolist() == [1, -1, -1, -1, 5]
 
@@ -204,15 +201,15 @@ def test_a_file_in_the_wrong_place_or_given_twice_is_refused(paths, trained, tmp
 def test_a_trial_that_diverged_has_no_number_of_circles(paths):
     t = open_trajectories(paths[0])
     t["signal"][0, -1] = np.nan
-    table = _survival_of(t, THRESHOLDS, [60])
+    table = survival_of(t, THRESHOLDS, [60])
     assert (table["circles"].isel(trial=0, horizon=-1) == -1).all()
     assert (table["circles"].isel(trial=1) >= 0).all()
 
 
 def test_gradients_of_updates_that_were_not_recorded_are_missing(paths):
     t = open_trajectories(paths[0])
-    sparse = _survival_of(t.drop_sel(step=[2]), THRESHOLDS, [60])["gradient"]
-    dense = _survival_of(t, THRESHOLDS, [60])["gradient"]
+    sparse = survival_of(t.drop_sel(step=[2]), THRESHOLDS, [60])["gradient"]
+    dense = survival_of(t, THRESHOLDS, [60])["gradient"]
     assert np.isnan(sparse.sel(update=[2, 3])).all()
     assert np.array_equal(sparse.sel(update=[1, 4]), dense.sel(update=[1, 4]))
 

@@ -151,6 +151,14 @@ def _parse(text: str) -> Plan:
             wildcards.setdefault(rule, []).append(dict(pairs))
     # A target has no output.
     jobs = Counter({rule: int(count) for rule, count in rows if rule in outputs})
+    # One rule makes tables of every kind, and one statistics: here a kind counts as a rule.
+    for rule, key in (("make_table", "table"), ("compute_statistics", "statistic")):
+        for found in wildcards.pop(rule, []):
+            wildcards.setdefault(found[key], []).append(found)
+            jobs[found[key]] += 1
+        for path in outputs.pop(rule, []):
+            outputs.setdefault(Path(path).stem, []).append(path)
+        jobs.pop(rule, None)
     return Plan(jobs, outputs, wildcards)
 
 

@@ -50,7 +50,7 @@ def test_a_new_embedding_trains_only_its_own_blocks(finished, tiny):
     assert plan.jobs["draw_embedding"] == 1
     trained = [(w["embedding"], w["trials"]) for w in plan.wildcards["train"]]
     assert sorted(trained) == [("2", "0-1"), ("2", "2-3")]
-    assert experiments_of(plan, "gather_survival") == ["initial-signal"]
+    assert experiments_of(plan, "survival") == ["initial-signal"]
 
 
 def test_more_trials_train_only_the_missing_blocks(finished, tiny):
@@ -67,11 +67,11 @@ def test_a_second_experiment_whose_cells_exist_trains_nothing(finished, tiny):
     tiny["experiments"]["again"] = {"axes": axes, "trials": 4}
     finished.write_design(tiny)
     plan = finished.plan()
-    assert plan.jobs == {"gather_survival": 1, "rate_survival": 1}
-    assert experiments_of(plan, "gather_survival") == ["again"]
+    assert plan.jobs == {"survival": 1, "rates": 1}
+    assert experiments_of(plan, "survival") == ["again"]
 
 
-COMPARED = {"gather_survival": 1, "rate_survival": 1, "gather_course": 1, "compare": 1}
+COMPARED = {"survival": 1, "rates": 1, "course": 1, "comparison": 1}
 
 
 def test_a_comparison_of_protocols_trains_only_the_ways_that_are_not_there(finished, tiny):
@@ -110,7 +110,7 @@ def test_a_protocol_value_retrains_that_protocol_only(finished, tiny):
     plan = finished.plan()
     assert [w["protocol"] for w in plan.wildcards["train"]] == ["standard"] * 4
     assert plan.jobs["draw_embedding"] == 0
-    assert experiments_of(plan, "gather_survival") == ["initial-signal"]
+    assert experiments_of(plan, "survival") == ["initial-signal"]
 
 
 def test_a_default_written_out_retrains_nothing(finished, tiny):
@@ -134,9 +134,9 @@ def test_how_survival_is_judged_remakes_tables_and_trains_nothing(finished, tiny
     finished.write_design(tiny | change)
     plan = finished.plan()
     assert not TRAINING_RULES & plan.jobs.keys()
-    assert experiments_of(plan, "gather_survival") == ["initial-signal", "mine"]
-    assert experiments_of(plan, "rate_survival") == ["initial-signal", "mine"]
-    assert experiments_of(plan, "gather_timeline") == ["initial-signal"]
+    assert experiments_of(plan, "survival") == ["initial-signal", "mine"]
+    assert experiments_of(plan, "rates") == ["initial-signal", "mine"]
+    assert experiments_of(plan, "timeline") == ["initial-signal"]
     assert {"figure_6", "decision_time"} <= figures_of(plan)
 
 
@@ -148,8 +148,8 @@ def test_a_deleted_trajectory_is_remade_with_only_what_hangs_on_it(finished):
     path.unlink()
     plan = finished.plan()
     assert plan.outputs["train"] == [str(path.relative_to(finished.folder))]
-    assert plan.jobs == {"train": 1, "gather_survival": 1, "rate_survival": 1}
-    assert experiments_of(plan, "gather_survival") == ["mine"]
+    assert plan.jobs == {"train": 1, "survival": 1, "rates": 1}
+    assert experiments_of(plan, "survival") == ["mine"]
 
 
 def test_a_deleted_embedding_retrains_nothing_that_was_trained_from_it(finished):
@@ -185,7 +185,7 @@ def test_a_changed_style_sheet_redraws_every_figure_and_nothing_else(finished):
 def test_changed_statistics_remake_statistics_and_their_figures_and_train_nothing(finished):
     finished.append("src/fittest/statistics.py", "\nCHANGED = True\n")
     plan = finished.plan()
-    assert plan.jobs.keys() == {"correlate", "time_decision", "draw_figure"}
+    assert plan.jobs.keys() == {"correlation", "decision", "draw_figure"}
     assert {"figure_6", "decision_time"} <= figures_of(plan)
 
 
@@ -193,7 +193,7 @@ def test_changed_tables_remake_tables_and_train_nothing(finished):
     finished.append("src/fittest/tables.py", "\nCHANGED = True\n")
     plan = finished.plan()
     assert not TRAINING_RULES & plan.jobs.keys()
-    assert {"gather_survival", "gather_timeline", "gather_trial"} <= plan.jobs.keys()
+    assert {"survival", "timeline", "trial"} <= plan.jobs.keys()
     assert figures_of(plan) == FIGURES
 
 

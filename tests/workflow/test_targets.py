@@ -28,7 +28,7 @@ def test_every_named_target_is_listed_with_a_line_that_says_what_it_is(project):
     ("target", "jobs"),
     [
         ("trajectories", {"draw_embedding", "train"}),
-        ("figure_6", {"draw_embedding", "train", "gather_survival", "rate_survival", "correlate"}),
+        ("figure_6", {"draw_embedding", "train", "survival", "rates", "correlation"}),
     ],
 )
 def test_a_named_target_plans_what_it_needs_and_no_more(project, target, jobs):
@@ -42,9 +42,9 @@ def test_a_named_target_plans_what_it_needs_and_no_more(project, target, jobs):
     ("path", "train", "rule"),
     [
         ("embeddings/p~59/d~128/embedding~7.h5", 0, "draw_embedding"),
-        ("tables/mine/rates.nc", 1, "rate_survival"),
-        ("tables/initial-signal/trial.nc", 1, "gather_trial"),
-        ("statistics/initial-signal/decision.csv", 4, "time_decision"),
+        ("tables/mine/rates.nc", 1, "rates"),
+        ("tables/initial-signal/trial.nc", 1, "trial"),
+        ("statistics/initial-signal/decision.csv", 4, "decision"),
         ("figures/figure_2.svg", 1, "draw_figure"),
         (
             "trajectories/standard/p~11/d~4/wd~0/width~8/embedding~redrawn/"
@@ -90,4 +90,4 @@ def test_a_figure_whose_experiment_the_design_lacks_is_refused_with_the_remedy(
 
 def test_everything_of_a_design_without_figures_is_its_tables(without_initial_signal):
     jobs = without_initial_signal.plan().jobs
-    assert jobs == {"train": 1, "gather_survival": 1, "rate_survival": 1}
+    assert jobs == {"train": 1, "survival": 1, "rates": 1}

@@ -3,6 +3,7 @@ import os
 import sys
 from pathlib import Path
 
+from fittest.analyses import STATISTICS, TABLES
 from fittest.cells import AXES, Block
 from fittest.errors import DesignError, choices, suggestion
 from fittest.engine_names import ENGINES
@@ -39,6 +40,8 @@ wildcard_constraints:
     intervention="[a-z0-9.+-]+",
     trials=r"\d+-\d+",
     experiment="[a-z0-9-]+",
+    table="|".join(TABLES),
+    statistic="|".join(STATISTICS),
 
 
 def code(*modules):
@@ -62,11 +65,6 @@ def training_inputs(wildcards):
     )
 
 
-def by_engine(experiment):
-    """The flag that makes the engine an axis of an experiment's tables."""
-    return "--by-engine" if known(experiment).engines else ""
-
-
 def needs(experiment):
     """Refuse a target whose experiment the design does not have."""
     if experiment not in design.experiments:
@@ -77,14 +75,25 @@ def needs(experiment):
         )
 
 
-def known(name):
-    needs(name)
-    return design.experiments[name]
+def table_inputs(experiment, kind):
+    needs(experiment)
+    return layout.table_inputs(experiment, kind)
 
 
-def trajectories_of(name):
-    needs(name)
-    return layout.trajectories(name)
+def statistic_inputs(experiment, kind):
+    needs(experiment)
+    return layout.statistic_inputs(experiment, kind)
+
+
+def taken(experiment, kind):
+    """What of the design a table depends on: Snakemake remakes it when that changes."""
+    needs(experiment)
+    values = {
+        "thresholds": design.survival.model_dump_json(),
+        "horizons": design.horizons,
+        "by_engine": bool(design.experiments[experiment].engines),
+    }
+    return [f"{key}: {values[key]}" for key in TABLES[kind].takes]
 
 
 def figure_names():
@@ -99,7 +108,9 @@ def figure_names():
 def figure_files(name):
     for experiment in FIGURES[name].experiments:
         needs(experiment)
-    return [layout.figure(name, suffix) for suffix in ("png", "pdf", "svg", "csv")]
+    return [
+        layout.figure(name, suffix) for suffix in ("png", "pdf", "svg", "csv", "txt")
+    ]
 
 
 def figure_inputs(name):

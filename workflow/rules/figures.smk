@@ -14,6 +14,7 @@ rule draw_figure:
             labels={"figure": "{figure}"},
         ),
         multiext(str(root / "figures/{figure}"), ".pdf", ".svg", ".csv"),
+        caption=root / "figures/{figure}.txt",
     log:
         root / "logs/figures/{figure}.log",
     params:
@@ -22,58 +23,16 @@ rule draw_figure:
         "fittest --log {log:q} figure {wildcards.figure} {input.tables:q} -o {params.stem:q}"
 
 
-rule figure_2:
-    "Fig. 2: signals over training, and a dead and a surviving circle on their planes."
-    input:
-        lambda w: figure_files("figure_2"),
+# A target of its own for each figure, so that people can type its name.
+for _name, _figure in FIGURES.items():
 
+    rule:
+        name:
+            _name
+        input:
+            lambda w, name=_name: figure_files(name),
 
-rule figure_3:
-    "Fig. 3: principal planes against Fourier planes, and singular values."
-    input:
-        lambda w: figure_files("figure_3"),
-
-
-rule figure_6:
-    "Fig. 6 left: survival rate against initial signal."
-    input:
-        lambda w: figure_files("figure_6"),
-
-
-rule figure_5:
-    "Fig. 5: number of circles against prime modulus and against dimension."
-    input:
-        lambda w: figure_files("figure_5"),
-
-
-rule figure_10:
-    "Fig. 10: number of circles against weight decay."
-    input:
-        lambda w: figure_files("figure_10"),
-
-
-rule figure_14:
-    "Fig. 14: number of circles against every modulus, primes marked."
-    input:
-        lambda w: figure_files("figure_14"),
-
-
-rule arithmetic:
-    "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors."
-    input:
-        lambda w: figure_files("arithmetic"),
-
-
-rule engines:
-    "The same trials by each engine: early agreement and outcomes."
-    input:
-        lambda w: figure_files("engines"),
-
-
-rule decision_time:
-    "How early survival is decided: AUC of the signal at each step."
-    input:
-        lambda w: figure_files("decision_time"),
+    workflow.get_rule(_name).docstring = _figure.title
 
 
 rule figures:

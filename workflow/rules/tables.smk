@@ -1,85 +1,21 @@
 # Trajectories to tables. Each lists the package's files it comes from: an edit there remakes it.
 
 
-rule gather_survival:
-    "Who survived, by every rule at every horizon."
+rule make_table:
+    "A table of an experiment, from its trajectories or from its other tables."
     input:
-        trajectories=lambda w: trajectories_of(w.experiment),
-        code=code("fittest.tables"),
+        files=lambda w: table_inputs(w.experiment, w.table),
+        code=lambda w: code(TABLES[w.table].module),
     output:
-        root / "tables/{experiment}/survival.nc",
+        root / "tables/{experiment}/{table}.nc",
     log:
-        root / "logs/tables/{experiment}-survival.log",
+        root / "logs/tables/{experiment}-{table}.log",
     params:
-        survival=design.survival.model_dump_json(),
-        horizons=design.horizons,
-        by_engine=lambda w: by_engine(w.experiment),
+        taken=lambda w: taken(w.experiment, w.table),
     shell:
-        "fittest --log {log:q} table survival {input.trajectories:q} -o {output:q}"
-        " --design {settings.design_path:q} {params.by_engine}"
-
-
-rule gather_timeline:
-    "Signals and scores at log-spaced steps, with each circle's fate."
-    input:
-        trajectories=lambda w: trajectories_of(w.experiment),
-        code=code("fittest.tables"),
-    output:
-        root / "tables/{experiment}/timeline.nc",
-    log:
-        root / "logs/tables/{experiment}-timeline.log",
-    params:
-        survival=design.survival.model_dump_json(),
-        horizons=design.horizons,
-    shell:
-        "fittest --log {log:q} table timeline {input.trajectories:q} -o {output:q}"
-        " --design {settings.design_path:q}"
-
-
-rule gather_course:
-    "The same trials in several ways: scores, circles and distances at every recorded step."
-    input:
-        trajectories=lambda w: trajectories_of(w.experiment),
-        code=code("fittest.course"),
-    output:
-        root / "tables/{experiment}/course.nc",
-    log:
-        root / "logs/tables/{experiment}-course.log",
-    params:
-        survival=design.survival.model_dump_json(),
-        by_engine=lambda w: by_engine(w.experiment),
-    shell:
-        "fittest --log {log:q} table course {input.trajectories:q} -o {output:q}"
-        " --design {settings.design_path:q} {params.by_engine}"
-
-
-rule gather_trial:
-    "Trial 0 of an experiment's first cell, at full time resolution."
-    input:
-        trajectories=lambda w: trajectories_of(w.experiment)[0],
-        code=code("fittest.tables"),
-    output:
-        root / "tables/{experiment}/trial.nc",
-    log:
-        root / "logs/tables/{experiment}-trial.log",
-    params:
-        survival=design.survival.model_dump_json(),
-    shell:
-        "fittest --log {log:q} table trial {input.trajectories:q} -o {output:q}"
-        " --design {settings.design_path:q}"
-
-
-rule rate_survival:
-    "Survival rate of every circle over trials, with its interval."
-    input:
-        table=root / "tables/{experiment}/survival.nc",
-        code=code("fittest.survival"),
-    output:
-        root / "tables/{experiment}/rates.nc",
-    log:
-        root / "logs/tables/{experiment}-rates.log",
-    shell:
-        "fittest --log {log:q} table rates {input.table:q} -o {output:q}"
+        # The command finds the trajectories itself: thousands of paths are too long for a shell.
+        "fittest --log {log:q} table {wildcards.table} --experiment {wildcards.experiment}"
+        " --design {settings.design_path:q} --results {root:q} -o {output:q}"
 
 
 rule tables:

@@ -141,6 +141,19 @@ def _mean_circles(circles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return mean, mean - half, mean + half
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    found = frame[frame["panel"] == "statistic"]
+    counts = ", ".join(f"{row['way']} {row['circles']:.2f}" for _, row in found.iterrows())
+    return (
+        f"The same {int(found['n_trials'].max())} trials, from the same arrays, in several "
+        "arithmetics. Above, one trial's circles. Below, training loss (the largest in each window "
+        "of steps, so that a short event shows), mean number of surviving circles with its 95% "
+        "interval, and how far each trial's survivors are from the first arithmetic. Mean number "
+        f"of circles at step {int(found['step'].iloc[0]):,}: {counts}."
+    )
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     found = frame[frame["panel"] == "statistic"].set_index("way")

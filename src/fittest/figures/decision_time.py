@@ -16,6 +16,18 @@ def data(decision: pd.DataFrame) -> pd.DataFrame:
     return decision[decision["rule"] == RULE].drop(columns="method")
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    last = frame[frame["horizon"] == frame["horizon"].max()]
+    first, end = last.iloc[0], last.iloc[-1]
+    return (
+        "How well the signal at each step predicts which circles of a trial survive: ROC AUC among "
+        "a trial's circles, mean over trials with its 95% interval. For survival at step "
+        f"{int(end['horizon']):,} ({int(last['n_trials'].max())} trials) it is {first['auc']:.2f} "
+        f"at step {int(first['step'])} and {end['auc']:.2f} at step {int(end['step']):,}."
+    )
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, ax = plt.subplots(figsize=(0.75 * style.WIDTH, 3.2))

@@ -10,13 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from fittest.analyses import TABLES
 from fittest.errors import DesignError, FileError, choices, suggestion
 from fittest.figures.registry import FIGURES
 from fittest.files import csv_text, open_dataset, replacing, write_text
 
 SUFFIXES = ("pdf", "svg", "png")
-TABLES = ("survival", "rates", "timeline", "trial", "course")
-"""Kinds of tables; the other inputs are statistics."""
 
 
 def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
@@ -29,7 +28,7 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
     inputs
         The files that the registry lists for it, in order.
     stem
-        Path without suffix; `.csv`, `.pdf`, `.svg` and `.png` are written.
+        Path without suffix; `.csv`, `.txt` (the caption), `.pdf`, `.svg` and `.png` are written.
     """
     if name not in FIGURES:
         raise DesignError(
@@ -48,7 +47,9 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
     text = csv_text(frame)
     write_text(Path(f"{stem}.csv"), text)
     # From the text, not the frame: whoever has the CSV alone can draw the very same figure.
-    save(module, pd.read_csv(StringIO(text)), stem)
+    frame = pd.read_csv(StringIO(text))
+    write_text(Path(f"{stem}.txt"), module.caption(frame) + "\n")
+    save(module, frame, stem)
 
 
 def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:

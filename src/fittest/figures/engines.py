@@ -9,9 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fittest.comparison import TOLERANCES
 from fittest.errors import FileError
 from fittest.figures import style
+from fittest.statistics.comparison import TOLERANCES
 
 UNTIL = max(TOLERANCES)
 """Steps over which engines must agree trial by trial."""
@@ -81,6 +81,17 @@ def data(course: xr.Dataset, comparison: pd.DataFrame) -> pd.DataFrame:
     frame = pd.concat(frames, ignore_index=True).reindex(columns=list(COLUMNS))
     whole = ("step", "decile", "circles", "trials", "n_trials")
     return frame.astype(dict.fromkeys(whole, "Int64"))
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    counts = frame[frame["panel"] == "circles"]
+    return (
+        f"The same {int(counts['n_trials'].max())} trials by each engine: the largest difference "
+        "of a signal over the first steps against the stated tolerance; survival rate by decile of "
+        "initial signal with Wilson 95% intervals; and how many circles survive. At step "
+        f"{int(counts['step'].max()):,}: {_agreement(frame)}."
+    )
 
 
 def draw(frame: pd.DataFrame) -> Figure:

@@ -22,6 +22,17 @@ def data(counts: pd.DataFrame) -> pd.DataFrame:
     return tidy(counts, "weight-decay")
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    statistic = "spearman_positive" if (frame["value"] == 0).any() else "spearman"
+    return (
+        "Mean number of surviving circles against weight decay by all three survival rules, with "
+        f"95% intervals over trials ({sizes(frame)}): the whole range, and its small and large "
+        f"part. Above 0, by the rule retained: {trend(frame, statistic, 'retained')}; by the rule "
+        f"relative: {trend(frame, statistic)}."
+    )
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, axes = plt.subplots(1, 3, figsize=(style.WIDTH, 3.0))

@@ -19,6 +19,15 @@ def data(counts: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(prime=frame["value"].isin(primes).astype(int))
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    return (
+        "Mean number of surviving circles against every modulus, primes marked, with 95% intervals "
+        f"over trials: {sizes(frame)}; {trend(frame)}. Even and composite moduli have circles "
+        "k = 1 … ⌊(p - 1)/2⌋ too; for even p, k = p/2 is not one."
+    )
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, ax = plt.subplots(figsize=(style.WIDTH, 3.0))

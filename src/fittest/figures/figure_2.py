@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fittest.figures import style
 from fittest.fourier import plane, project
-from fittest.tables import timeline_rows
+from fittest.tables.timeline import timeline_rows
 
 RULE = "relative"
 
@@ -65,6 +65,19 @@ def chosen_circles(trial: xr.Dataset) -> list[int]:
         if group.any():
             chosen.append(int(k[group][np.argmax(order.values[group])]))
     return chosen
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    signals = frame[frame["panel"] == "signals"]
+    last = signals[signals["step"] == signals["step"].max()]
+    alive = int((last["survived"] == 1).sum())
+    return (
+        f"One trial: the signal of each of its {len(last)} circles over training, the {alive} that "
+        f"survive to step {int(last['step'].iloc[0]):,} in colour. Below, its tokens on the "
+        "Fourier plane of a dead and of a surviving circle at the recorded snapshots; the planes "
+        "are those of the final embedding."
+    )
 
 
 def draw(frame: pd.DataFrame) -> Figure:

@@ -58,6 +58,22 @@ def data(trial: xr.Dataset) -> pd.DataFrame:
     return frame.reindex(columns=columns).astype(dict.fromkeys(whole, "Int64"))
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    planes = frame[frame["panel"] == "principal"].drop_duplicates("index")
+    text = (
+        f"The trial of Fig. 2 at step {int(frame['step'].iloc[0]):,}: singular values of the "
+        f"centred embedding, and its {len(planes)} pairs of significant principal axes, each above "
+        "the nearest Fourier plane."
+    )
+    if len(planes):
+        text += (
+            " Largest principal angle between the two planes: median "
+            f"{planes['angle'].median():.0f} degrees."
+        )
+    return text
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     values = frame[frame["panel"] == "singular values"]["value"].to_numpy()

@@ -16,6 +16,16 @@ def data(modulus: pd.DataFrame, dimension: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    parts = (frame[frame["panel"] == name] for name in ("modulus", "dimension"))
+    modulus, dimension = (f"{trend(some)} ({sizes(some)})" for some in parts)
+    return (
+        "Mean number of surviving circles with its 95% interval over trials, against prime "
+        f"modulus: {modulus}; and against embedding dimension: {dimension}."
+    )
+
+
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, axes = plt.subplots(1, 2, figsize=(style.WIDTH, 2.9))

@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from fittest.figures import style
-from fittest.statistics import by_embedding
+from fittest.statistics.selection import by_embedding
 
 RULE = "relative"
 _LINE = ("line_slope", "line_intercept")
@@ -21,7 +21,7 @@ def data(rates: xr.Dataset, correlation: pd.DataFrame) -> pd.DataFrame:
 
     Columns `panel` (`rate`, `statistic`), `horizon`, `rule`; for rates `embedding`, `frequency`,
     `initial_signal`, `rate`, `rate_low`, `rate_high`, `trials`; for statistics those of
-    `fittest.statistics.COLUMNS` but the method.
+    `fittest.statistics.correlation.COLUMNS` but the method.
     """
     rates = by_embedding(rates)
     last = int(rates["horizon"].max())
@@ -38,6 +38,19 @@ def data(rates: xr.Dataset, correlation: pd.DataFrame) -> pd.DataFrame:
     whole = ["embedding", "frequency", "trials", "n_embeddings", "n_trials", "n_circles"]
     front = ["panel", "rule", "horizon"]
     return frame[front + [c for c in frame if c not in front]].astype(dict.fromkeys(whole, "Int64"))
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Return the caption, its numbers from the tidy data."""
+    found = frame[frame["panel"] == "statistic"].set_index("statistic")
+    points = frame[frame["panel"] == "rate"]
+    return (
+        f"Survival rate at step {int(frame['horizon'].iloc[0]):,} of every circle against its "
+        f"initial signal, over {int(found['n_trials'].max())} trials on "
+        f"{points['embedding'].nunique()} embeddings, with Wilson 95% intervals. Pearson's r "
+        f"within an embedding, mean: {number(found.loc['pearson_within'])}; all circles pooled: "
+        f"{number(found.loc['pearson_pooled'])} (95% intervals by bootstrap over embeddings)."
+    )
 
 
 def draw(frame: pd.DataFrame) -> Figure:

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 class Figure:
     """One figure.
 
+    title
+        One line for people: what it shows.
     inputs
         Tables and statistics it is drawn from, in order, below the design's results folder:
         `KIND/EXPERIMENT/FILE`.
     """
 
     name: str
+    title: str
     inputs: tuple[str, ...]
 
     @property
     def module(self) -> str:
-        """The module that draws it: it has `data(*inputs)` and `draw(frame)`."""
+        """The module that draws it: `data(*inputs)`, `draw(frame)`, `caption(frame)`."""
         return f"fittest.figures.{self.name}"
 
     @property
@@ -34,18 +37,51 @@ def _both(experiment: str) -> tuple[str, ...]:
 
 _HEADLINE = "initial-signal"
 _ALL = (
-    Figure("figure_2", (f"tables/{_HEADLINE}/trial.nc",)),
-    Figure("figure_3", (f"tables/{_HEADLINE}/trial.nc",)),
-    Figure("figure_5", ("statistics/modulus/counts.csv", "statistics/dimension/counts.csv")),
+    Figure(
+        "figure_2",
+        "Fig. 2: signals over training, and a dead and a surviving circle on their planes.",
+        (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
+        "figure_3",
+        "Fig. 3: principal planes against Fourier planes, and singular values.",
+        (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
+        "figure_5",
+        "Fig. 5: number of circles against prime modulus and against dimension.",
+        ("statistics/modulus/counts.csv", "statistics/dimension/counts.csv"),
+    ),
     Figure(
         "figure_6",
+        "Fig. 6 left: survival rate against initial signal.",
         (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv"),
     ),
-    Figure("figure_10", ("statistics/weight-decay/counts.csv",)),
-    Figure("figure_14", ("statistics/modulus-all/counts.csv",)),
-    Figure("arithmetic", _both("arithmetic")),
-    Figure("engines", _both("engines")),
-    Figure("decision_time", (f"statistics/{_HEADLINE}/decision.csv",)),
+    Figure(
+        "figure_10",
+        "Fig. 10: number of circles against weight decay.",
+        ("statistics/weight-decay/counts.csv",),
+    ),
+    Figure(
+        "figure_14",
+        "Fig. 14: number of circles against every modulus, primes marked.",
+        ("statistics/modulus-all/counts.csv",),
+    ),
+    Figure(
+        "arithmetic",
+        "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors.",
+        _both("arithmetic"),
+    ),
+    Figure(
+        "engines",
+        "The same trials by each engine: early agreement and outcomes.",
+        _both("engines"),
+    ),
+    Figure(
+        "decision_time",
+        "How early survival is decided: AUC of the signal at each step.",
+        (f"statistics/{_HEADLINE}/decision.csv",),
+    ),
 )
 FIGURES = {figure.name: figure for figure in _ALL}
 """Name → figure."""

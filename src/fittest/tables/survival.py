@@ -1,4 +1,4 @@
-"""The tables that everything downstream reads: what of each trajectory goes into them."""
+"""The survival table: who survived, by every rule at every horizon, and what it started from."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ import xarray as xr
 from fittest.design import Survival
 from fittest.errors import FileError
 from fittest.files import describe
-from fittest.fourier import circularity, token_increment
+from fittest.fourier import circularity
 from fittest.gathering import gather
 from fittest.survival import MISSING, RULES, survived
-from fittest.trajectories import SCHEMA, open_trajectories
-
-TIMELINE_STEPS = 120
-"""About how many log-spaced steps a timeline keeps."""
+from fittest.trajectories import SCHEMA
 
 EARLY_UPDATES = 4
 """A survival table holds each circle's gradient at updates 1 … this many (paper, Fig. 7)."""
 
-_SCORES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy", "parameter_norm")
+SCORES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy", "parameter_norm")
 _FLAG: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "died survived"}
 
 
@@ -54,53 +51,10 @@ def gather_survival(
         accuracies and norm at each horizon. See docs/data-dictionary.md.
     """
     horizons = list(horizons)
-    return gather(paths, lambda t: _survival_of(t, thresholds, horizons), by_engine=by_engine)
+    return gather(paths, lambda t: survival_of(t, thresholds, horizons), by_engine=by_engine)
 
 
-def gather_timeline(
-    paths: Iterable[Path], thresholds: Survival, horizons: Iterable[int]
-) -> xr.Dataset:
-    """Return an experiment's timeline: signals and scores at log-spaced steps, with each fate."""
-    horizons = list(horizons)
-
-    def timeline(t: xr.Dataset) -> xr.Dataset:
-        kept = t[["signal", *_SCORES]].isel(step=timeline_rows(t["step"].values))
-        return kept.assign(survived=_survival_of(t, thresholds, horizons)["survived"])
-
-    return gather(paths, timeline)
-
-
-def gather_trial(path: Path, trial: int, thresholds: Survival) -> xr.Dataset:
-    """Return one trial at full time resolution, with its fate at the last step (paper, Figs. 2, 3).
-
-    The trial is the first of its block, whose embedding is stored at several steps.
-    """
-    t = open_trajectories(path)
-    if int(t["trial"][0]) != trial:
-        raise FileError(f"{path} does not begin with trial {trial}: give the block that does")
-    last = [int(t["step"][-1])]
-    fate = _survival_of(t, thresholds, last)[["survived"]]
-    out = t.drop_vars(["initial_embedding", "train_pair", "pair"]).isel(trial=0)
-    p = int(t.attrs["p"])
-    increments = [token_increment(int(k), p) for k in t["frequency"].values]
-    out["token_increment"] = (
-        "frequency",
-        np.array([MISSING if x is None else x for x in increments], dtype=np.int64),
-        describe("token increment between neighbours on the circle; -1 where gcd(k, p) > 1"),
-    )
-    for name, variable in fate.isel(trial=0, horizon=0).variables.items():
-        out[name] = variable
-    return out.assign_attrs(t.attrs)
-
-
-def timeline_rows(steps: np.ndarray) -> np.ndarray:
-    """Return the rows of the recorded steps that a timeline keeps: first, last, log-spaced."""
-    wanted = np.geomspace(1, max(steps[-1], 1), TIMELINE_STEPS)
-    rows = np.searchsorted(steps, wanted.round()).clip(max=len(steps) - 1)
-    return np.unique(np.concatenate([[0], rows, [len(steps) - 1]]))
-
-
-def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr.Dataset:
+def survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr.Dataset:
     """Return the survival table of one block."""
     last = int(t["step"][-1])
     at = sorted({h for h in horizons if h < last} | {last})
@@ -110,7 +64,7 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
             f"horizon {unknown[0]} is not a step that protocol {t.attrs['protocol_name']!r} "
             "recorded: use the design that these trajectories were trained with"
         )
-    later = t[["signal", "mean_signal", *_SCORES]].sel(step=at)
+    later = t[["signal", "mean_signal", *SCORES]].sel(step=at)
     initial = t["signal"].isel(step=0)
     flags = survived(
         later["signal"].values,
@@ -158,7 +112,7 @@ def _survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr
             ),
             **{
                 name: (("trial", "horizon"), later[name].values, SCHEMA[name].attributes)
-                for name in _SCORES
+                for name in SCORES
             },
         },
         coords={

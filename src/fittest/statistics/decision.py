@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from numpy.random import Generator
 from scipy import stats
 
 from fittest.intervals import interval, quiet, resample
+from fittest.statistics.selection import by_embedding
+
+_SEED = 2405_17420
 
 
 @dataclass(frozen=True)
@@ -72,3 +77,50 @@ def auc_over_time(
         drawn = (times @ auc) / (times @ defined)
     n_trials = defined.sum(axis=0).astype(np.int64)
     return AucOverTime(mean, *interval(drawn, n_trials), n_trials)
+
+
+def decision(timeline: xr.Dataset) -> pd.DataFrame:
+    """Return how early survival is decided: AUC of the signal at each step for each horizon.
+
+    Parameters
+    ----------
+    timeline
+        An experiment's timeline (`fittest.tables.timeline.gather_timeline`).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `rule`, `horizon`, `step`, `auc`, `low`, `high`, `baseline`, `n_trials`,
+        `n_embeddings` and `method`. Steps after a horizon are left out.
+    """
+    timeline = by_embedding(timeline).stack(run=("embedding", "trial"))
+    n_embeddings = timeline.unstack("run").sizes["embedding"]
+    signal = timeline["signal"].transpose("run", "step", "frequency").values
+    frames = []
+    for rule in timeline["rule"].values:
+        for horizon in timeline["horizon"].values:
+            fate = timeline["survived"].sel(rule=rule, horizon=horizon)
+            until = timeline["step"].values <= horizon
+            result = auc_over_time(
+                signal[:, until],
+                fate.transpose("run", "frequency").values,
+                rng=np.random.default_rng(_SEED),
+            )
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "rule": str(rule),
+                        "horizon": int(horizon),
+                        "step": timeline["step"].values[until],
+                        "auc": result.auc,
+                        "low": result.low,
+                        "high": result.high,
+                        "baseline": result.baseline,
+                        "n_trials": result.n_trials,
+                        "n_embeddings": n_embeddings,
+                        "method": "mean over trials of ROC AUC among a trial's circles; "
+                        "percentile bootstrap over trials",
+                    }
+                )
+            )
+    return pd.concat(frames, ignore_index=True)

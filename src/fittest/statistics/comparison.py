@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest.course import RULE
 from fittest.errors import FileError
-from fittest.outcomes import outcomes, share
+from fittest.statistics.outcomes import outcomes, share
+from fittest.tables.course import RULE
 
 COLUMNS = (
     "statistic",
@@ -48,7 +48,7 @@ def comparison(course: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
     Parameters
     ----------
     course
-        Its course table (`fittest.course.gather_course`).
+        Its course table (`fittest.tables.course.gather_course`).
     survival
         Its survival table, with the ways as dimension `protocol` or `engine`.
 

@@ -1,4 +1,4 @@
-"""The statistics of an experiment, as tidy tables: one row a number, with interval and size."""
+"""Whether initial signal decides survival: Pearson, logistic regression, counts (Fig. 6 left)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import xarray as xr
 from scipy import stats
 
 from fittest import fitness
-from fittest.decision import auc_over_time
 from fittest.intervals import wilson
+from fittest.statistics.selection import by_embedding
 from fittest.survival import MISSING
 
 COLUMNS = (
@@ -29,23 +29,6 @@ COLUMNS = (
 
 # The bootstrap's and permutations' own seed: a number must not depend on when it was computed.
 _SEED = 2405_17420
-
-
-def by_embedding(table: xr.Dataset) -> xr.Dataset:
-    """Return the table with an `embedding` dimension and no other axis.
-
-    Raises
-    ------
-    ValueError
-        If the experiment varies another axis: these statistics compare embeddings.
-    """
-    if "embedding" not in table.dims:
-        table = table.expand_dims("embedding")
-    known = {"embedding", "trial", "frequency", "horizon", "rule", "step", "update"}
-    other = sorted(set(map(str, table.dims)) - known)
-    if other:
-        raise ValueError(f"the table varies {', '.join(other)}: select one value of each first")
-    return table
 
 
 def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
@@ -155,50 +138,3 @@ def _mean_interval(values: np.ndarray) -> tuple[float, float]:
         rng=np.random.default_rng(_SEED),
     )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
-
-
-def decision(timeline: xr.Dataset) -> pd.DataFrame:
-    """Return how early survival is decided: AUC of the signal at each step for each horizon.
-
-    Parameters
-    ----------
-    timeline
-        An experiment's timeline (`fittest.tables.gather_timeline`).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `rule`, `horizon`, `step`, `auc`, `low`, `high`, `baseline`, `n_trials`,
-        `n_embeddings` and `method`. Steps after a horizon are left out.
-    """
-    timeline = by_embedding(timeline).stack(run=("embedding", "trial"))
-    n_embeddings = timeline.unstack("run").sizes["embedding"]
-    signal = timeline["signal"].transpose("run", "step", "frequency").values
-    frames = []
-    for rule in timeline["rule"].values:
-        for horizon in timeline["horizon"].values:
-            fate = timeline["survived"].sel(rule=rule, horizon=horizon)
-            until = timeline["step"].values <= horizon
-            result = auc_over_time(
-                signal[:, until],
-                fate.transpose("run", "frequency").values,
-                rng=np.random.default_rng(_SEED),
-            )
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "rule": str(rule),
-                        "horizon": int(horizon),
-                        "step": timeline["step"].values[until],
-                        "auc": result.auc,
-                        "low": result.low,
-                        "high": result.high,
-                        "baseline": result.baseline,
-                        "n_trials": result.n_trials,
-                        "n_embeddings": n_embeddings,
-                        "method": "mean over trials of ROC AUC among a trial's circles; "
-                        "percentile bootstrap over trials",
-                    }
-                )
-            )
-    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,1 @@
+"""Tables of experiments: each kind one module, from trajectories to what everything reads."""
