@@ -124,9 +124,11 @@ def _made(
     frames = {}
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
-        some = [tables[read] for read in STATISTICS[name].reads]
-        if name != "comparison":  # it wants the rule relative
-            some = [t.isel({d: [-1] for d in ("rule", "horizon") if d in t.dims}) for t in some]
+        picked = {"rule": [0], "horizon": [-1]}
+        some = [
+            tables[read].isel({d: at for d, at in picked.items() if d in tables[read].dims})
+            for read in STATISTICS[name].reads
+        ]
         frames[name] = function_of(STATISTICS[name])(*some)
     return tables, frames
 
