@@ -2,19 +2,25 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+import yaml
 
 from fittest.analyses import ANALYSES
 from fittest.cells import AXES
+from fittest.cli import main
 from fittest.design import parse_design
 from fittest.errors import FileError
+from fittest.files import write_dataset
+from fittest.layout import Layout
 from fittest.ledger.claim import Part, above, below, equal, within
 from fittest.ledger.claims import CLAIMS, FILES, PAPER
 from fittest.ledger.cost import training_cost
+from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.ledger import COLUMNS, PART_COLUMNS, ledger
 from fittest.ledger.page import page
 from fittest.ledger.rows import find_row
@@ -92,7 +98,7 @@ def test_every_claim_is_there_in_its_order():
     assert list(CLAIMS) == IDS
     claims, _ = ledger({}, PAPERS)
     assert claims["id"].tolist() == IDS
-    assert claims[["where", "claim", "rule"]].map(len).min(axis=None) > 3
+    assert claims[["where", "text", "rule"]].map(len).min(axis=None) > 3
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -498,6 +504,59 @@ def test_the_long_form_has_every_number_with_its_verdict():
     found = parts[parts["id"] == "gradient-survival"]
     assert found["verdict"].tolist() == ["reproduced"] * 4
     assert found["low"].tolist() == pytest.approx([0.01] * 4)
+
+
+def test_why_a_number_is_missing_is_said():
+    nothing = ledger({}, PAPERS)[0].set_index("id")["note"]
+    assert "no experiment frozen" in nothing["frozen-dip"]
+    found = judge("survivors-few", row("share_3_to_5", (0.6, 0.7), n_trials=50))
+    assert "Missing: dead_ratio in statistics/initial-signal/survivors.csv" in found["note"]
+
+
+def test_the_files_are_those_that_lie_there(tmp_path, capsys):
+    design = tmp_path / "mine.yaml"
+    design.write_text(yaml.safe_dump({"experiments": {"initial-signal": {"trials": 50}}}))
+    stem = tmp_path / "claims/claims"
+    command = ["claims", "--design", str(design), "--results", str(tmp_path), "-o", str(stem)]
+    assert main(command) == 0
+    assert (pd.read_csv(f"{stem}.csv")["verdict"] == "not run").all()
+    table = pd.DataFrame([row("pearson_pooled", (0.8, 0.9), **SIZE)])
+    for experiment in ("initial-signal", "gradient"):  # the second is not of the design
+        folder = tmp_path / "statistics" / experiment
+        folder.mkdir(parents=True)
+        table.to_csv(folder / "correlation.csv", index=False)
+    survival = survival_table([[3600, 3600]], [0])
+    for name in survival.variables:
+        survival[name].attrs = {"long_name": "x", "units": "1"}
+    write_dataset(survival, tmp_path / "tables/initial-signal/survival.nc", "survival table")
+    assert (
+        main(["claims", "--design", str(design), "--results", str(tmp_path), "-o", str(stem)]) == 0
+    )
+    ledger = pd.read_csv(f"{stem}.csv").set_index("id")
+    assert ledger.loc["signal-survival", "verdict"] == "reproduced"
+    assert ledger.loc["compute", "estimate"] == pytest.approx(2)
+    assert (ledger["verdict"] == "not run").sum() == 30
+    with xr.open_dataset(f"{stem}.nc", engine="h5netcdf") as dataset:
+        assert dataset["claim"].values.tolist() == IDS
+        assert dataset["verdict"].sel(claim="signal-survival").item() == "reproduced"
+        assert dataset["low"].sel(claim="signal-survival").item() == pytest.approx(0.8)
+        assert all(v.attrs["long_name"] for v in dataset.variables.values())
+    assert "**reproduced**" in Path(f"{stem}.md").read_text()
+    parts = pd.read_csv(f"{stem}-parts.csv")
+    assert (parts["verdict"] == "reproduced").sum() == 1
+    (tmp_path / "statistics/initial-signal/correlation.csv").write_text("a,b\n1,2\n")
+    assert main(command) == 1
+    assert "holds no statistics" in capsys.readouterr().err
+
+
+def test_the_workflow_plans_only_what_the_design_makes():
+    layout = Layout(Path("results/x"), PAPERS)
+    made = statistics_read(layout)
+    assert made["statistics/initial-signal/correlation.csv"] == Path(
+        "results/x/statistics/initial-signal/correlation.csv"
+    )
+    assert {name.split("/")[1] for name in made} == {"initial-signal"}
+    assert tables_read(layout) == [Path("results/x/tables/initial-signal/survival.nc")]
 
 
 def test_the_page_has_a_row_and_a_rule_for_every_claim():

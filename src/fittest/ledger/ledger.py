@@ -26,7 +26,7 @@ from fittest.ledger.verdicts import NOT_RUN, REPORTED, combined, number, verdict
 COLUMNS = {
     "id": "claim",
     "where": "section, figure or appendix of the paper",
-    "claim": "what is claimed",
+    "text": "what is claimed",
     "published": "the paper's value, where it gives one",
     "measured": "the numbers that count, each with its 95% interval",
     "estimate": "the first of them",
@@ -45,7 +45,7 @@ COLUMNS = {
 
 PART_COLUMNS = {
     "id": "claim",
-    "part": "place among the claim's numbers, from 0",
+    "place": "place among the claim's numbers, from 0",
     "text": "what the number is",
     "region": "where it must lie, empty where it does not count",
     "estimate": "the number",
@@ -90,18 +90,20 @@ def ledger(
         found = list(zip(claim.parts, rows, verdicts, strict=True))
         measured = _compute(cost) if claim.id == "compute" else _measured(found)
         experiments = _experiments(claim, design)
-        other = differences(design, experiments) if measured["verdict"] != NOT_RUN else []
+        run = measured["verdict"] != NOT_RUN
+        other = differences(design, experiments) if run else []
+        missing = _missing(found, design)
         claims.append(
             {
                 "id": claim.id,
                 "where": claim.where,
-                "claim": claim.text,
+                "text": claim.text,
                 "published": claim.published,
                 **measured,
-                "as_in_paper": -1 if measured["verdict"] == NOT_RUN else int(not other),
+                "as_in_paper": int(not other) if run else -1,
                 "sizes": sizes_text(design, experiments),
                 "rule": claim.rule,
-                "note": _note(claim, found, other, measured["note"]),
+                "note": _note(claim, found, measured["note"], other, missing),
             }
         )
         parts += [_part(claim, place, *one) for place, one in enumerate(found)]
@@ -119,10 +121,11 @@ def _measured(found: Iterable[Found]) -> dict[str, Any]:
     judged = [one for one in found if one[0].region is not None]
     texts = [f"{part.text.rstrip(',')}: {value_text(row)}" for part, row, _ in judged if row]
     part, row, _ = judged[0]
+    some = next((row for _, row, _ in judged if row), None)
     return {
         "measured": "; ".join(texts),
         **_numbers(row),
-        "sample": "" if row is None else sample_text(row),
+        "sample": "" if some is None else sample_text(some),
         "horizon": horizon_of(row, part),
         "verdict": combined(verdict for *_, verdict in judged),
         "note": "",
@@ -159,26 +162,39 @@ def _experiments(claim: Claim, design: Design) -> list[str]:
     return list(dict.fromkeys(named)) or [name for name in PAPER if name in design.experiments]
 
 
-def _note(claim: Claim, found: Iterable[Found], other: list[str], more: str) -> str:
+def _note(
+    claim: Claim, found: Iterable[Found], more: str, other: list[str], missing: list[str]
+) -> str:
     """Return what to know when reading a row."""
-    reported = [f"{part.text} {value_text(row)}" for part, row, v in found if row and v == REPORTED]
-    notes = [claim.note, more, f"Reported: {', '.join(reported)}" if reported else ""]
-    notes += [f"Not the paper's sizes: {'; '.join(other)}" if other else ""]
-    short: dict[str, None] = {}
-    missing: dict[str, None] = {}
+    notes = [claim.note, more]
+    if other:
+        what = "; ".join(other) if claim.parts else f"{len(other)} differences"
+        notes.append(f"Not the paper's sizes: {what}")
+    reported, seen = [], {}
     for part, row, verdict in found:
-        if verdict == NOT_RUN:
-            missing[part.file] = None
-        if row is None or verdict == REPORTED:
+        if row is None:
             continue
-        if text := shortage_text(row, part):
-            short[f"Too little for a verdict: {text}"] = None
+        if verdict == REPORTED:
+            reported.append(f"{part.text} {value_text(row)}")
+            continue
+        if lacking := shortage_text(row, part):
+            seen[f"Too little for a verdict: {lacking}"] = part
         step = horizon_of(row, part)
         if not isnan(step) and step != part.horizon:
-            short[f"At step {step:,.0f}, and the claim is about step {part.horizon:,}"] = None
-    return ". ".join(
-        text for text in (*notes, *short, *(f"Missing: {file}" for file in missing)) if text
-    )
+            seen[f"At step {step:,.0f}, and the claim is about step {part.horizon:,}"] = part
+    notes += [f"Reported: {', '.join(reported)}" if reported else "", *seen, *missing]
+    return ". ".join(text for text in notes if text)
+
+
+def _missing(found: Iterable[Found], design: Design) -> list[str]:
+    """Return why numbers are missing: no such experiment in the design, or no such number."""
+    reasons: dict[str, None] = {}
+    for part, row, _ in found:
+        if row is None and part.experiment not in design.experiments:
+            reasons[f"The design has no experiment {part.experiment}"] = None
+        elif row is None:
+            reasons[f"Missing: {part.statistic} in {part.file}"] = None
+    return list(reasons)
 
 
 def _part(
@@ -186,7 +202,7 @@ def _part(
 ) -> dict[str, Any]:
     return {
         "id": claim.id,
-        "part": place,
+        "place": place,
         "text": part.text,
         "region": "" if part.region is None else str(part.region),
         **_numbers(row),

@@ -16,6 +16,7 @@ from fittest.ledger.cost import training_cost
 from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.ledger import COLUMNS, PART_COLUMNS, ledger
 from fittest.ledger.page import page
+from fittest.provenance import provenance
 
 KIND = "ledger"
 _FLAGS = {"as_in_paper": {"flag_values": [0, 1], "flag_meanings": "no yes"}}
@@ -54,23 +55,17 @@ def as_dataset(claims: pd.DataFrame, parts: pd.DataFrame) -> xr.Dataset:
             "part": ("part", np.arange(len(parts)), describe("number that claims stand on")),
         }
     )
-    named = (("claim", claims, COLUMNS, ""), ("part", parts, PART_COLUMNS, "part_"))
-    for dim, frame, meanings, prefix in named:
+    for dim, frame, meanings in (("claim", claims, COLUMNS), ("part", parts, PART_COLUMNS)):
+        prefix = "" if dim == "claim" else "part_"
         for name, meaning in meanings.items():
-            if (dim, name) == ("claim", "id"):
-                continue
             column = frame[name]
             values = column.to_numpy() if pd.api.types.is_numeric_dtype(column) else _text(column)
             if name in _FLAGS:
                 values = values.astype(np.int8)
-            label = {"claim": "text", "id": f"{prefix}claim", "part": f"{prefix}place"}
             units = "step" if name == "horizon" else "1"
-            dataset[label.get(name, f"{prefix}{name}")] = (
-                dim,
-                values,
-                describe(meaning, units, **_FLAGS.get(name, {})),
-            )
-    return dataset
+            described = describe(meaning, units, **_FLAGS.get(name, {}))
+            dataset[f"{prefix}{name}"] = (dim, values, described)
+    return dataset.drop_vars("id").assign_attrs(provenance())
 
 
 def _text(column: pd.Series) -> np.ndarray:
@@ -79,6 +74,9 @@ def _text(column: pd.Series) -> np.ndarray:
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(path)
+        frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read ({error}). Remove it and make it again.") from error
+    if "statistic" not in frame:
+        raise FileError(f"{path} holds no statistics: there is no column 'statistic'")
+    return frame

@@ -43,7 +43,7 @@ def page(claims: pd.DataFrame, title: str) -> str:
             for text in (
                 f"[{row['id']}](#{row['id']})",
                 row["where"],
-                row["claim"],
+                row["text"],
                 row["published"] or "—",
                 row["measured"] or "—",
                 row["sample"] or "—",
