@@ -27,7 +27,7 @@ from fittest.fourier import circle_frequencies, mean_signal, signals
 from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -147,7 +147,11 @@ def _write_made_up(
     """Write a trajectory file of three made-up trials and return its path."""
     block = Block(protocol_name, cell, 0, 2)
     protocol = Protocol.model_validate(
-        {"steps": _STEPS, "arithmetic": arithmetic, "record": Recording(snapshots=[0, 4])}
+        {
+            "steps": _STEPS,
+            "arithmetic": arithmetic,
+            "record": Recording(snapshots=[0, 4], networks=4),
+        }
     )
     rng = np.random.default_rng(int(cell.embedding))
     trials, p, d = len(block.trials), cell.p, cell.d
@@ -169,6 +173,14 @@ def _write_made_up(
         "snapshot_embedding": embeddings[0, shots],
         **{name: np.ones(shape) for name in scores},
     }
+    whole = network_steps(protocol.record, _STEPS)
+    h = cell.width
+    layers = ((2 * d, h), (h,), (h, h), (h,), (h, p), (p,))
+    network = [
+        embeddings[0, whole],
+        *(np.broadcast_to(rng.standard_normal(s), (len(whole), *s)) for s in layers),
+    ]
+    network = [array.astype(arithmetic) for array in network]
     # Stands for the trainer's Record, whose module imports torch.
     record = SimpleNamespace(
         **{name: array.astype(arithmetic) for name, array in arrays.items()},
@@ -176,6 +188,8 @@ def _write_made_up(
         gradient_step=np.array(grads),
         snapshot_step=np.array(shots),
         final=SimpleNamespace(embedding=embeddings[:, -1].astype(arithmetic)),
+        network_step=np.array(whole),
+        networks=SimpleNamespace(arrays=lambda: network),
     )
     dataset = trajectory_dataset(
         block,
