@@ -57,9 +57,10 @@ def _embed(a: argparse.Namespace) -> None:
 
 
 def _train(a: argparse.Namespace) -> None:
-    from fittest.cells import Block, parse_intervention
+    from fittest.cells import Block
     from fittest.design import load_design, parse_protocol
     from fittest.errors import DesignError, choices, suggestion
+    from fittest.interventions import parse_intervention
 
     for name, value, least in (("--seed", a.seed, 0), ("--threads", a.threads, 1)):
         if value is not None and value < least:

@@ -53,6 +53,7 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "collaboration": [("standard", _CELL)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
 _LIKE = {"engines": "arithmetic"}
@@ -89,7 +90,10 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         files = [Path(path) for path in figure.inputs]
         known = [made[_LIKE.get(file.parent.name, file.parent.name), "float32"] for file in files]
         frame = module.data(
-            *((t | s)[file.stem] for (t, s), file in zip(known, files, strict=True))
+            *(
+                (t if file.suffix == ".nc" else s)[file.stem]
+                for (t, s), file in zip(known, files, strict=True)
+            )
         )
         text = f"The data of the figure `{name}`, drawn from " + " and ".join(
             f"`{path}`" for path in figure.inputs
@@ -124,9 +128,11 @@ def _made(
     frames = {}
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
-        some = [tables[read] for read in STATISTICS[name].reads]
-        if name != "comparison":  # it wants the rule relative
-            some = [t.isel({d: [-1] for d in ("rule", "horizon") if d in t.dims}) for t in some]
+        picked = {"rule": [0], "horizon": [-1]}
+        some = [
+            tables[read].isel({d: at for d, at in picked.items() if d in tables[read].dims})
+            for read in STATISTICS[name].reads
+        ]
         frames[name] = function_of(STATISTICS[name])(*some)
     return tables, frames
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest.intervals import interval, quiet, resample, wilson
+from fittest.intervals import RESAMPLES, SEED, interval, quiet, resample, wilson
 from fittest.tables.kept import RULE
 
 COLUMNS = (
@@ -30,9 +30,6 @@ CLAIM = {"one": ("one_fails", 1.0), "two": ("two_high", 0.1), "three": ("three_l
 
 WHOLE = "all"
 """What stands for the whole network where a kept set is named."""
-
-_RESAMPLES = 2000
-_SEED = 2405_17420
 
 
 def kept(table: xr.Dataset) -> pd.DataFrame:
@@ -107,7 +104,7 @@ def _share(flags: np.ndarray, text: str) -> dict[str, Any]:
 
 
 def _median(values: np.ndarray) -> dict[str, Any]:
-    times = resample(len(values), np.random.default_rng(_SEED), _RESAMPLES)
+    times = resample(len(values), np.random.default_rng(SEED), RESAMPLES)
     with quiet():
         drawn = np.array([np.median(np.repeat(values, each)) for each in times])
         low, high = interval(drawn, len(values))
@@ -117,6 +114,6 @@ def _median(values: np.ndarray) -> dict[str, Any]:
         "high": float(high),
         "n_trials": len(values),
         "method": "least loss on all pairs over the circles of the set, at the last step: median "
-        f"over trials; percentile bootstrap over trials, {_RESAMPLES} resamples; baseline: "
+        f"over trials; percentile bootstrap over trials, {RESAMPLES} resamples; baseline: "
         "guessing, log p",
     }

@@ -68,7 +68,11 @@ def kept_of(t: xr.Dataset, thresholds: Survival) -> xr.Dataset:
     only = "of the network with the circles of the kept set only"
     return xr.Dataset(
         {
-            "loss": ((*axes, "step"), loss[None], describe(f"mean loss on all pairs {only}", "nat")),
+            "loss": (
+                (*axes, "step"),
+                loss[None],
+                describe(f"mean loss on all pairs {only}", "nat"),
+            ),
             "accuracy": (
                 (*axes, "step"),
                 accuracy[None],
