@@ -87,6 +87,10 @@ COLUMNS = {
     "trial": "trial number",
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
+    "set": "kept set of circle i: `one` {i}; `two` {strongest, i}; `three` {strongest, third "
+    "strongest survivor, i}; `all`: the whole network",
+    "kept": "circles in the kept set; -1 where too few survive to make it",
+    "loss": "mean loss on all pairs (nats)",
     "distance": "largest relative difference of signal among a trial's survivors",
 }
 """Column of a CSV file → meaning (unit)."""

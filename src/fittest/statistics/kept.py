@@ -49,7 +49,7 @@ def kept(table: xr.Dataset) -> pd.DataFrame:
         Columns `COLUMNS`. `best_loss` of each `set`, and of the whole network (`all`): median over
         trials. Shares of trials: `one_fails` (best above 1), `two_high` (above 0.1), `three_low`
         (below 0.1), `all_three` (all of that). A trial with too few survivors for a set, or that
-        diverged, is missing there.
+        diverged, is missing there; `all_three` does not hold where one of the others does not.
     """
     last = table.isel(step=-1)
     best = {name: best_loss(last.sel(set=name)) for name in table["set"].values}
@@ -70,7 +70,8 @@ def kept(table: xr.Dataset) -> pd.DataFrame:
             {"statistic": statistic, **where, "set": name, **_share(right[statistic], text)}
         )
     together = np.stack(list(right.values()))
-    every = np.where(np.isnan(together).any(axis=0), np.nan, together.min(axis=0))
+    refuted = (together == 0).any(axis=0)
+    every = np.where(refuted, 0, together.min(axis=0))  # of what is missing in part, not known
     text = f"share of trials in which {', '.join(right)} all hold"
     rows.append({"statistic": "all_three", **where, "set": "", **_share(every, text)})
     return pd.DataFrame(rows, columns=list(COLUMNS))
