@@ -104,16 +104,23 @@ def _draw_panel(ax: Axes, frame: pd.DataFrame, panel: str) -> None:
     ax.axhline(threshold, color="black", lw=0.8, ls=(0, (1, 3)), zorder=0, label="threshold")
     steps = np.sort(whole["step"].unique())
     if curves["loss"].isna().all():
-        style.nothing(ax, "too few circles survive")
-        return
+        ax.text(
+            *(0.4, 0.3, "too few circles\nsurvive in it"),
+            ha="center",
+            color="#666666",
+            transform=ax.transAxes,
+            bbox={"facecolor": "white", "edgecolor": "none"},
+        )
     ax.set_yscale("log")
     style.step_axis(ax, int(steps[-1]), int(steps[min(1, len(steps) - 1)]))
 
 
 def _names(panel: str, chosen: list[int]) -> str:
     """Return how a panel's kept sets are spelt."""
-    others = {"one": [], "two": chosen[:1], "three": chosen[:1] + chosen[2:3]}[panel]
-    return f"{panel.capitalize()} kept: {{{', '.join([*map(str, others), 'i'])}}}"
+    places = {"one": [], "two": [0], "three": [0, 2]}[panel]
+    if len(chosen) <= max(places, default=-1):
+        return f"{panel.capitalize()} kept"
+    return f"{panel.capitalize()} kept: {{{', '.join([*(str(chosen[j]) for j in places), 'i'])}}}"
 
 
 def _share_text(share: pd.Series, panel: str) -> str:
