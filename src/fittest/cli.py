@@ -119,6 +119,12 @@ def _figure(a: argparse.Namespace) -> None:
     draw_figure(a.name, a.inputs, a.output)
 
 
+def _claims(a: argparse.Namespace) -> None:
+    from fittest.ledger.making import make_ledger
+
+    make_ledger(a.design, a.results, a.output)
+
+
 def _headline(a: argparse.Namespace) -> None:
     from fittest.headline import headline
 
@@ -209,6 +215,11 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("name")
     figure.add_argument("inputs", type=Path, nargs="+", help="its tables and statistics")
     figure.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
+
+    claims = command("claims", _claims, "judge the paper's claims on a design's statistics")
+    claims.add_argument("--design", type=Path, required=True, help="design file")
+    claims.add_argument("--results", type=Path, required=True, help="the design's results folder")
+    claims.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
 
     line = command("headline", _headline, "print what a design's results say")
     line.add_argument("folder", type=Path, help="results folder of the design")
