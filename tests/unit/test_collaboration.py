@@ -191,7 +191,7 @@ def test_the_table_is_of_the_first_trial_of_every_block(stored):
         final = t["signal"].isel(step=-1)
         np.testing.assert_array_equal(one["signal"], final)
         alive = final.values > 0.5 * float(t["mean_signal"].isel(step=-1))
-        assert 3 <= alive.sum()
+        assert alive.sum() >= 3
         np.testing.assert_array_equal(one["survived"] == 1, alive)
         network = [t[name].values[2].astype(float) for name in NETWORK]
         for name, sets in zip(SETS, kept_sets(final.values, alive), strict=True):
