@@ -56,6 +56,9 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
+    "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
+    "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -64,6 +67,9 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
+    "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
+    "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
 }
 """Kind of statistics → how they are made."""
 
@@ -89,13 +95,19 @@ class Analysis:
 
 
 ANALYSES = {
-    "initial-signal": Analysis(("embedding",), ("correlation", "decision"), ("trial",)),
+    "initial-signal": Analysis(
+        ("embedding",),
+        ("correlation", "decision", "generalisation", "interactions"),
+        ("trial", "example"),
+    ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
     "dimension": Analysis(("d",), ("counts",)),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "ode": Analysis(("d",), ("dynamics",)),
+    "width": Analysis(("width",), ("dynamics",)),
 }
 """Name of an experiment → what is made of it."""
 

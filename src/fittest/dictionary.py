@@ -88,6 +88,16 @@ COLUMNS = {
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
     "distance": "largest relative difference of signal among a trial's survivors",
+    "fit": "kind of differential equation",
+    "d_range": "values of the axis that a row pools, empty where it is about one of them",
+    "n_least": "fewest trials of any group (value of the axis, or embedding) that has some",
+    "n_fitted": "fewest trials that a fit had",
+    "n_comparisons": "coefficients between survivors, or pairs of trials that share one",
+    "path": "`observed`, or what tells the signal: the rollout of a fit, or a closed form",
+    "source": "frequency k of the circle that acts",
+    "source_survived": "1 if that circle survived, 0 died, -1 missing",
+    "coefficient": "what the source does to the circle (per step)",
+    "r_squared": "R² of the change of a signal in one step, mean over circles",
 }
 """Column of a CSV file → meaning (unit)."""
 

@@ -53,6 +53,8 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
+    "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
 _LIKE = {"engines": "arithmetic"}
