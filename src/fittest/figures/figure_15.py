@@ -51,11 +51,25 @@ def caption(frame: pd.DataFrame) -> str:
     return (
         "Coefficients of the linear differential equation of one trial: what each circle does to "
         f"each other, by least squares and by Lasso, which keeps "
-        f"{(lasso['coefficient'] != 0).mean():.0%} of them. Over {int(positive['n_trials'])} "
-        f"trials of {int(positive['n_embeddings'])} embeddings, {positive['estimate']:.0%} of the "
-        f"Lasso's coefficients between two survivors are positive and {negative['estimate']:.0%} "
-        f"negative; two trials of an embedding agree on the sign of {interval(agreement)}, and "
-        f"by chance of {agreement['baseline']:.2f}."
+        f"{(lasso['coefficient'].fillna(0) != 0).mean():.0%} of them. "
+        f"{_signs(positive, negative, agreement)}"
+    )
+
+
+def _signs(positive: pd.Series, negative: pd.Series, agreement: pd.Series) -> str:
+    """Return what the signs between survivors are, as a sentence."""
+    if not np.isfinite(positive["estimate"]):
+        return "No trial has two survivors."
+    agree = "no two trials of an embedding have one such coefficient in common"
+    if np.isfinite(agreement["estimate"]):
+        agree = (
+            f"two trials of an embedding agree on the sign of {interval(agreement)} of them, and "
+            f"by chance of {agreement['baseline']:.2f}"
+        )
+    return (
+        f"Over {int(positive['n_trials'])} trials of {int(positive['n_embeddings'])} embeddings, "
+        f"{positive['estimate']:.0%} of the Lasso's coefficients between two survivors are "
+        f"positive and {negative['estimate']:.0%} negative; {agree}."
     )
 
 

@@ -79,7 +79,8 @@ def draw(frame: pd.DataFrame) -> Figure:
             ax.set_axis_off()
         elif place + _COLUMNS >= len(frequencies):  # nothing below it
             ax.tick_params(labelbottom=True)
-            ax.set_xlabel("optimiser step", fontsize=7)
+    for ax in axes[-1]:
+        ax.set_xlabel("optimiser step", fontsize=7)
     axes[0, 0].set_ylim(min(0, observed.min() if len(observed) else 0), 1.12 * top)
     axes[0, 0].set_xlim(0, max(int(frame["step"].max()), 1))
     figure.supylabel("signal $S_k$ (embedding unit)", fontsize=9)

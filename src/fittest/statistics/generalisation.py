@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from fittest.generalisation import TIME, generalise
-from fittest.statistics.pooling import RESAMPLES, over_groups
+from fittest.statistics.pooling import RESAMPLES, mean_over_groups, median_over_groups
 from fittest.statistics.selection import early_trials
 
 COLUMNS = (
@@ -146,18 +146,19 @@ def _rows(trials: pd.DataFrame, kind: str) -> dict[str, dict[str, Any]]:
         f"{FOLDS} folds over the trials of each embedding; percentile bootstrap over embeddings, "
         f"{RESAMPLES} resamples"
     )
+    numbers = {
+        name: [group[name].values for group in groups] for name in (*_MEDIANS, *_SHARES, *_GAINS)
+    }
     out = {}
     for name, text in _MEDIANS.items():
-        if name in _UNDEFINED.get(kind, ()):
-            continue
-        method = f"median over trials of: {text}; {how}; baseline: no interaction"
-        out[name] = {**over_groups([g[name].values for g in groups]), "method": method}
+        if name not in _UNDEFINED.get(kind, ()):
+            method = f"median over trials of: {text}; {how}; baseline: no interaction"
+            out[name] = {**median_over_groups(numbers[name]), "method": method}
     for name, text in _SHARES.items():
         method = f"share of trials in which {text}; {how}; baseline: no interaction"
-        out[name] = {**over_groups([g[name].values for g in groups], np.mean), "method": method}
+        out[name] = {**mean_over_groups(numbers[name]), "method": method}
     for name, (other, text) in _GAINS.items():
         if kind != other:
             method = f"median over trials of R² less that of the same trial {text}; {how}"
-            found = over_groups([g[name].values for g in groups])
-            out[name] = {**found, "baseline": 0.0, "method": method}
+            out[name] = {**median_over_groups(numbers[name]), "baseline": 0.0, "method": method}
     return out

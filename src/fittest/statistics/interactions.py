@@ -13,7 +13,7 @@ from scipy import stats
 from fittest.dynamics import fit
 from fittest.interactions import SignAgreement, sign_agreement
 from fittest.intervals import quiet
-from fittest.statistics.pooling import RESAMPLES, over_groups
+from fittest.statistics.pooling import RESAMPLES, mean_over_groups
 from fittest.statistics.selection import by_embedding, early_trials
 
 COLUMNS = (
@@ -84,7 +84,7 @@ def _shares(linear: list[np.ndarray], alive: list[np.ndarray]) -> Iterator[dict[
         )
         yield {
             "statistic": name,
-            **over_groups(groups, np.mean),
+            **mean_over_groups(groups),
             "n_comparisons": sum(map(len, groups)),
             "n_trials": sum(trials),
             "n_least": min(trials, default=0),
@@ -126,7 +126,7 @@ def _agreement(
         ("sign_agreement_excess", agreement - chance, 0.0),
     ):
         less = " less chance" if name.endswith("excess") else ""
-        numbers = over_groups(list(values[:, np.newaxis]), np.mean)
+        numbers = mean_over_groups(list(values[:, np.newaxis]))
         if len(known) == 1:
             numbers |= _ends(known[0], shift=chance[0] if less else 0.0)
         yield {

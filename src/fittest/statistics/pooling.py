@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fittest.intervals import interval, quiet, wilson
+from fittest.intervals import interval, quiet, resample, wilson
 
 RESAMPLES = 2000
 _SEED = 2405_17420
+_Weighted = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # Infinite errors are this large while quantiles are taken: between two infinities numpy finds NaN.
 _BEYOND, _LARGEST = 1e300, 1e280
@@ -35,21 +36,20 @@ def median_within(groups: Sequence[np.ndarray]) -> dict[str, Any]:
     return _result(known, np.median, medians, min(map(len, known), default=0))
 
 
-def over_groups(
-    groups: Sequence[np.ndarray], statistic: Callable[..., Any] = np.median
-) -> dict[str, Any]:
-    """Return the median (or another statistic) over all trials, where groups are independent.
+def median_over_groups(groups: Sequence[np.ndarray]) -> dict[str, Any]:
+    """Return the median over all trials, where groups are independent, and trials in one are not.
 
     A resample draws groups, each with all its trials: of one group there is no interval. Otherwise
     as `median_within`.
     """
     known = _known(groups)
-    rng = np.random.default_rng(_SEED)
-    drawn = np.empty(0)
-    if len(known) > 1:
-        chosen = rng.integers(0, len(known), (RESAMPLES, len(known)))
-        drawn = np.array([statistic(np.concatenate([known[i] for i in row])) for row in chosen])
-    return _result(known, statistic, drawn, len(known))
+    return _result(known, np.median, _drawn(known, _weighted_median), len(known))
+
+
+def mean_over_groups(groups: Sequence[np.ndarray]) -> dict[str, Any]:
+    """Return the mean over all trials, where groups are independent. As `median_over_groups`."""
+    known = _known(groups)
+    return _result(known, np.mean, _drawn(known, _weighted_mean), len(known))
 
 
 def share_of(flags: np.ndarray) -> dict[str, Any]:
@@ -73,6 +73,29 @@ def _known(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
     values = (np.asarray(group, dtype=np.float64).ravel() for group in groups)
     finite = (np.clip(v[~np.isnan(v)], -_BEYOND, _BEYOND) for v in values)
     return [v for v in finite if len(v)]
+
+
+def _drawn(known: list[np.ndarray], statistic: _Weighted) -> np.ndarray:
+    """Return a statistic of all values for resamples of the groups; none of a single group."""
+    if len(known) < 2:
+        return np.empty(0)
+    times = resample(len(known), np.random.default_rng(_SEED), RESAMPLES)
+    values = np.concatenate(known)
+    order = np.argsort(values)
+    group = np.repeat(np.arange(len(known)), [len(g) for g in known])[order]
+    return statistic(values[order], times[:, group])
+
+
+def _weighted_median(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the median of sorted values, each taken so many times: shape (resample,)."""
+    below = np.cumsum(times, axis=1)
+    half = below[:, -1:] / 2
+    # Of an even number the mean of the middle two: the first to reach half and to pass it.
+    return (values[(below >= half).argmax(axis=1)] + values[(below > half).argmax(axis=1)]) / 2
+
+
+def _weighted_mean(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    return times @ values / times.sum(axis=1)
 
 
 def _result(
