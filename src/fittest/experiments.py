@@ -12,9 +12,10 @@ from pydantic import Field
 
 from fittest.analyses import ANALYSES
 from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
-from fittest.cells import REDRAWN, Cell, parse_intervention
+from fittest.cells import REDRAWN, Cell
 from fittest.engine_names import ENGINES
 from fittest.errors import DesignError, choices, suggestion
+from fittest.interventions import parse_intervention
 from fittest.protocol import Protocol, Strict
 from fittest.task import training_pairs_count
 
