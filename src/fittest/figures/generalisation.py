@@ -51,7 +51,7 @@ def caption(frame: pd.DataFrame) -> str:
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, axes = plt.subplots(
-        1, 2, figsize=(style.WIDTH, 3.2), sharey=True, gridspec_kw={"width_ratios": (1.5, 1)}
+        1, 2, figsize=(style.WIDTH, 3.4), sharey=True, gridspec_kw={"width_ratios": (1.5, 1)}
     )
     kinds = [kind for kind in NAMES if (frame["fit"] == kind).any()]
     parts = (
@@ -67,7 +67,8 @@ def draw(frame: pd.DataFrame) -> Figure:
     axes[0].set_xlim(_FLOOR, 1.05)
     axes[0].axvline(0, color="black", lw=0.6, ls=":")
     axes[0].set_xlabel("R² of the change in one step")
-    axes[0].legend(loc="lower left")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle(
         f"Median over trials, 95% interval over embeddings; {_sizes(frame)}", fontsize=8
     )
