@@ -56,6 +56,7 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
     "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
     "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
     "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
@@ -67,6 +68,7 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
     "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
     "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
     "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
@@ -86,12 +88,15 @@ class Analysis:
         Kinds of tables that figures need and no statistic reads; those that one reads are there.
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
+    networks
+        Whether it needs whole networks, which a protocol must store.
     """
 
     varies: tuple[str, ...]
     statistics: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     compares: bool = False
+    networks: bool = False
 
 
 ANALYSES = {
@@ -106,6 +111,7 @@ ANALYSES = {
     "modulus-all": Analysis(("p",), ("counts",)),
     "dimension": Analysis(("d",), ("counts",)),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "collaboration": Analysis((), ("kept",), networks=True),
     "ode": Analysis(("d",), ("dynamics",)),
     "width": Analysis(("width",), ("dynamics",)),
 }
