@@ -47,7 +47,7 @@ ATTRIBUTES = {
 COLUMNS = {
     "statistic": "which number, see above",
     "rule": "survival rule",
-    "horizon": "step at which survival is evaluated",
+    "horizon": "step at which survival is evaluated, or last step that the number is about",
     "estimate": "the number",
     "low": "lower end of its 95% interval, or the least where `method` says so",
     "high": "upper end of its 95% interval, or the most where `method` says so",
