@@ -56,6 +56,9 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "scores": Kind(f"{_TABLES}.scores:gather_scores", _ALL),
+    "losses": Kind(f"{_TABLES}.scores:gather_losses", _ALL, ("thresholds",)),
+    "rank": Kind(f"{_TABLES}.rank:gather_rank", _ALL),
 }
 """Kind of table → how it is made."""
 
@@ -64,6 +67,11 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "frozen": Kind(f"{_STATISTICS}.frozen:frozen", ("scores",)),
+    "rank": Kind(f"{_STATISTICS}.rank:rank", ("rank",)),
+    "ablation": Kind(f"{_STATISTICS}.ablation:ablation", ("survival", "losses")),
+    "protocols": Kind(f"{_STATISTICS}.protocols:protocols", ("survival",)),
+    "decay": Kind(f"{_STATISTICS}.decay:decay", ("survival",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -94,8 +102,11 @@ ANALYSES = {
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
-    "dimension": Analysis(("d",), ("counts",)),
-    "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "dimension": Analysis(("d",), ("counts", "rank")),
+    "weight-decay": Analysis(("weight_decay",), ("counts", "decay")),
+    "frozen": Analysis(("d",), ("frozen",)),
+    "ablation": Analysis(("intervention",), ("ablation",)),
+    "protocol": Analysis(("protocol",), ("protocols",), ("scores",)),
 }
 """Name of an experiment → what is made of it."""
 

@@ -88,6 +88,23 @@ COLUMNS = {
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
     "distance": "largest relative difference of signal among a trial's survivors",
+    "n_least": "fewest trials of any value that it comes from",
+    "p": "modulus",
+    "d": "embedding dimension",
+    "experiment": "experiment of App. C: `O`, `A`, `B`, `C`, `D`, or `ACD-OB`, the mean "
+    "of three minus that of two",
+    "n_censored": "trials or pairs of them, among `n_trials`, in which the low loss is not reached",
+    "n_left_out": "pairs of trials besides `n_trials` in which neither reaches it",
+    "protocol": "name of the protocol",
+    "mlp": "how the protocol draws the MLP",
+    "activation": "activation of the protocol",
+    "arithmetic": "arithmetic of the protocol, and form of its loss",
+    "test_loss": "test loss (nats): of a trial, the largest in a window of steps; in `protocol`, "
+    "median over trials",
+    "test_accuracy": "test accuracy, mean over trials",
+    "low_quartile": "lower quartile of test loss over trials (nats)",
+    "high_quartile": "upper quartile of test loss over trials (nats)",
+    "median": "median over trials of the largest test loss in a window of steps (nats)",
 }
 """Column of a CSV file → meaning (unit)."""
 

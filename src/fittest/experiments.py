@@ -25,11 +25,8 @@ _PLANNED = (
     "gradient",
     "perturbation",
     "construction",
-    "frozen",
-    "ablation",
     "collaboration",
     "ode",
-    "protocol",
     "width",
 )
 KNOWN = (*ANALYSES, *_PLANNED)
