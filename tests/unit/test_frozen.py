@@ -5,15 +5,18 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from fittest.cells import Block
 from fittest.figures import figure_4
 from fittest.figures.drawing import save
 from fittest.segments import best_split, change_point
 from fittest.statistics.frozen import COLUMNS, frozen
+from fittest.survival import MISSING
 from fittest.tables.scores import PAPER_STEPS, gather_losses, gather_scores, row_at
 from fittest.tables.survival import gather_survival
+from fittest.trajectories import open_trajectories, write_trajectories
 
-P = 31
-D = np.arange(6, 61, 2)
+P = 30
+D = np.arange(6, 61, 2)  # with p - 20, p and p + 20 themselves
 
 
 def table(level, d=D, steps=(500, 1000, 5000, 10000), p=P):
@@ -114,7 +117,7 @@ def test_the_dip_is_the_planted_drop_and_says_how_few_trials_it_has():
     assert dip["low"] < 1.5 < dip["high"]
     assert (dip["n_least"], dip["n_values"]) == (4, below.sum() + above.sum())
     assert dip["n_trials"] == 5 * (below.sum() + above.sum()) - 1
-    assert row(frame, "change_point")["estimate"] == 1
+    assert row(frame, "change_point")["estimate"] == 0
 
 
 def test_the_descent_is_of_small_d_against_those_below_p():
@@ -182,6 +185,17 @@ def test_losses_count_circles_at_every_recorded_step(trained, paths):
             .transpose(*now["circles"].dims),
         )
         np.testing.assert_array_equal(now["test_loss"], survival["test_loss"].sel(horizon=horizon))
+
+
+def test_a_trial_that_diverged_has_no_number_of_circles(trained, paths, tmp_path):
+    t = open_trajectories(paths[0])
+    t["signal"][1, 12:] = np.nan
+    path = tmp_path / Block.from_path(paths[0]).path
+    write_trajectories(t, path)
+    circles = gather_losses([path], trained.design.survival)["circles"]
+    assert (circles.transpose("trial", "step", "rule")[1, 12:] == MISSING).all()
+    assert (circles.transpose("trial", "step", "rule")[1, :12] >= 0).all()
+    assert (circles.isel(trial=0) >= 0).all()
 
 
 def test_figure_4_says_its_trials_and_survives_what_diverged(tmp_path):

@@ -80,7 +80,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     points, p = frame[frame["panel"] == "loss"], int(frame["p"].iloc[0])
     steps = sorted(points["horizon"].unique())
     figure, axes = plt.subplots(
-        2, len(steps), figsize=(style.WIDTH, 4.2), sharex=True, sharey="row", squeeze=False
+        2, len(steps), figsize=(style.WIDTH, 4.2), sharex=True, squeeze=False
     )
     mark = None
     for column, step in enumerate(steps):
@@ -91,11 +91,11 @@ def draw(frame: pd.DataFrame) -> Figure:
                 ax.text(0.5, 0.5, "all diverged", ha="center", transform=ax.transAxes)
                 continue
             mark = _panel(ax, some, p)
-        axes[1, column].set_xlabel("embedding dimension d")
+        axes[0, column].set_ylim(bottom=0)
+        axes[1, column].set_ylim(0, ZOOM)
+        axes[1, column].set_xlabel("dimension d")
     axes[0, 0].set_ylabel("test loss (nats)")
-    axes[0, 0].set_ylim(bottom=0)
-    axes[1, 0].set_ylabel(f"the same below {ZOOM:g}")
-    axes[1, 0].set_ylim(0, ZOOM)
+    axes[1, 0].set_ylabel(f"the same below {ZOOM:g} nat")
     if mark is not None:
         figure.colorbar(mark, ax=axes, label="mean test accuracy", pad=0.01, aspect=40)
     figure.suptitle(
