@@ -62,13 +62,13 @@ def tables(circles, loss, texts=tuple(EXPERIMENTS)):
 def planted():
     """Return tables of O, A, B, C, D with three trials each."""
     low, late, leaping = [1, 1, 1e-4, 1e-5, 1e-7], [1, 1, 1, 1e-4, 1e-7], [1, 1e-3, 1, 1e-3, 1]
-    never = [1.0] * 5
+    never, once = [1.0] * 5, [1, 1, 1e-4, 1, 1e-7]
     return tables(
         [[4, 5, 3], [3, 1, MISSING], [2, 2, 3], [3, 3, 1], [3, 4, 3]],
         [
             [late, late, never],
             [leaping, leaping, leaping],
-            [low, low, low],
+            [low, low, once],
             [leaping, late, late],
             [late, leaping, never],
         ],
@@ -120,13 +120,14 @@ def test_steps_are_compared_trial_by_trial_and_say_what_never_learned():
 def test_spikes_are_compared_with_the_mean_of_o_and_b_in_the_same_trial():
     frame = ablation(*planted())
     assert row(frame, "spikes", "A")["estimate"] == 2
-    assert row(frame, "spikes_difference", "A")["estimate"] == 2
-    assert row(frame, "spikes_difference", "C")["estimate"] == pytest.approx(2 / 3)
+    assert row(frame, "spikes", "B")["estimate"] == 1 / 3
+    assert row(frame, "spikes_difference", "A")["estimate"] == pytest.approx(2 - 1 / 6)
+    assert row(frame, "spikes_difference", "C")["estimate"] == pytest.approx(2 / 3 - 1 / 6)
     pooled = row(frame, "spikes_difference", "ACD-OB")
-    # Trial by trial: (2 + 2 + 0)/3, (2 + 0 + 2)/3, (2 + 0 + 0)/3.
-    assert pooled["estimate"] == pytest.approx((4 + 4 + 2) / 9)
+    # Trial by trial: (2 + 2 + 0)/3, (2 + 0 + 2)/3, (2 + 0 + 0)/3 - (0 + 1)/2.
+    assert pooled["estimate"] == pytest.approx((4 / 3 + 4 / 3 + 1 / 6) / 3)
     assert pooled["n_trials"] == 3
-    assert 2 / 3 - 1e-9 <= pooled["low"] <= pooled["high"] <= 4 / 3 + 1e-9
+    assert 1 / 6 - 1e-9 <= pooled["low"] < pooled["high"] <= 4 / 3 + 1e-9
 
 
 def test_a_design_without_some_experiments_has_what_it_can():
