@@ -59,6 +59,7 @@ TABLES = {
     "scores": Kind(f"{_TABLES}.scores:gather_scores", _ALL),
     "losses": Kind(f"{_TABLES}.scores:gather_losses", _ALL, ("thresholds",)),
     "rank": Kind(f"{_TABLES}.rank:gather_rank", _ALL),
+    "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -72,6 +73,7 @@ STATISTICS = {
     "ablation": Kind(f"{_STATISTICS}.ablation:ablation", ("survival", "losses")),
     "protocols": Kind(f"{_STATISTICS}.protocols:protocols", ("survival",)),
     "decay": Kind(f"{_STATISTICS}.decay:decay", ("survival",)),
+    "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -88,12 +90,15 @@ class Analysis:
         Kinds of tables that figures need and no statistic reads; those that one reads are there.
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
+    networks
+        Whether it needs whole networks, which a protocol must store.
     """
 
     varies: tuple[str, ...]
     statistics: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     compares: bool = False
+    networks: bool = False
 
 
 ANALYSES = {
@@ -107,6 +112,7 @@ ANALYSES = {
     "frozen": Analysis(("d",), ("frozen",)),
     "ablation": Analysis(("intervention",), ("ablation",)),
     "protocol": Analysis(("protocol",), ("protocols",), ("scores",)),
+    "collaboration": Analysis((), ("kept",), networks=True),
 }
 """Name of an experiment → what is made of it."""
 

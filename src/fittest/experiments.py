@@ -12,9 +12,10 @@ from pydantic import Field
 
 from fittest.analyses import ANALYSES
 from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
-from fittest.cells import REDRAWN, Cell, parse_intervention
+from fittest.cells import REDRAWN, Cell
 from fittest.engine_names import ENGINES
 from fittest.errors import DesignError, choices, suggestion
+from fittest.interventions import parse_intervention
 from fittest.protocol import Protocol, Strict
 from fittest.task import training_pairs_count
 
@@ -25,7 +26,6 @@ _PLANNED = (
     "gradient",
     "perturbation",
     "construction",
-    "collaboration",
     "ode",
     "width",
 )
@@ -168,8 +168,9 @@ def _analysis_problems(
     for axis, size in sizes.items():
         if axis not in analysis.varies and size > 1:
             key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
+            along = f"{' and '.join(analysis.varies)} only, not" if analysis.varies else "not"
             yield (
-                f"{key}: {name} varies {' and '.join(analysis.varies)} only, not {axis}. Give one "
+                f"{key}: {name} varies {along} {axis}. Give one "
                 "value, or give the experiment another name"
             )
     if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
@@ -180,6 +181,13 @@ def _analysis_problems(
     if analysis.compares and all(sizes[axis] < 2 for axis in analysis.varies):
         key = {"protocol": "protocol", "engine": "engines"}[analysis.varies[0]]
         yield f"{key}: {name} compares two or more: name them in a list"
+    for protocol in experiment.protocol:
+        if analysis.networks and protocol in protocols and not protocols[protocol].record.networks:
+            yield (
+                f"protocol: {name} needs whole networks, and protocol {protocol!r} stores none. "
+                "Give it a protocol with `record: {networks: 100}`, or give the experiment another "
+                "name"
+            )
     drawn = {
         key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
         for key in ("init", "train_share", "redraw", "steps", "record")

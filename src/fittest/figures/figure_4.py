@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fittest.figures import style
+from fittest.statistics.frozen import SPAN
 
 COLUMNS = (
     "panel",
@@ -70,7 +71,7 @@ def caption(frame: pd.DataFrame) -> str:
         for row in (found.loc[("dip", step)] for step in steps)
     ]
     return (
-        f"{text}From the 20 dimensions below d = p = {p} to the 20 from there on, log₁₀ loss falls "
+        f"{text}From p - {SPAN} ≤ d < p to p ≤ d ≤ p + {SPAN} (p = {p}), median log₁₀ loss falls "
         f"at these steps by {_listed(dips)}."
     )
 
@@ -91,6 +92,10 @@ def draw(frame: pd.DataFrame) -> Figure:
                 ax.text(0.5, 0.5, "all diverged", ha="center", transform=ax.transAxes)
                 continue
             mark = _panel(ax, some, p)
+        if len(some) and some["test_loss"].min() > ZOOM:
+            axes[1, column].text(
+                0.5, 0.5, f"none below {ZOOM:g}", ha="center", transform=axes[1, column].transAxes
+            )
         axes[0, column].set_ylim(bottom=0)
         axes[1, column].set_ylim(0, ZOOM)
         axes[1, column].set_xlabel("dimension d")
