@@ -89,13 +89,11 @@ def draw(frame: pd.DataFrame) -> Figure:
         axes[0, column].set_title(f"step {int(step):,}")
         for ax in axes[:, column]:
             if some.empty:
-                ax.text(0.5, 0.5, "all diverged", ha="center", transform=ax.transAxes)
+                _say(ax, "all diverged")
                 continue
             mark = _panel(ax, some, p)
         if len(some) and some["test_loss"].min() > ZOOM:
-            axes[1, column].text(
-                0.5, 0.5, f"none below {ZOOM:g}", ha="center", transform=axes[1, column].transAxes
-            )
+            _say(axes[1, column], f"no median below {ZOOM:g}")
         axes[0, column].set_ylim(bottom=0)
         axes[1, column].set_ylim(0, ZOOM)
         axes[1, column].set_xlabel("dimension d")
@@ -121,6 +119,21 @@ def _panel(ax: Axes, some: pd.DataFrame, p: int) -> Any:
     )
     return ax.scatter(
         x, loss, c=some["test_accuracy"], s=9, cmap="viridis", vmin=0, vmax=1, zorder=3
+    )
+
+
+def _say(ax: Axes, message: str) -> None:
+    # On white: the line at d = p may pass below it.
+    ax.text(
+        0.5,
+        0.5,
+        message,
+        ha="center",
+        va="center",
+        transform=ax.transAxes,
+        color="#666666",
+        fontsize=8,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
     )
 
 
