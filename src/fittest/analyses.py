@@ -60,6 +60,9 @@ TABLES = {
     "losses": Kind(f"{_TABLES}.scores:gather_losses", _ALL, ("thresholds",)),
     "rank": Kind(f"{_TABLES}.rank:gather_rank", _ALL),
     "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
+    "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
+    "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
+    "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -74,6 +77,9 @@ STATISTICS = {
     "protocols": Kind(f"{_STATISTICS}.protocols:protocols", ("survival",)),
     "decay": Kind(f"{_STATISTICS}.decay:decay", ("survival",)),
     "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
+    "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
+    "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
+    "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
 }
 """Kind of statistics → how they are made."""
 
@@ -102,7 +108,11 @@ class Analysis:
 
 
 ANALYSES = {
-    "initial-signal": Analysis(("embedding",), ("correlation", "decision"), ("trial",)),
+    "initial-signal": Analysis(
+        ("embedding",),
+        ("correlation", "decision", "generalisation", "interactions"),
+        ("trial", "example"),
+    ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
@@ -113,6 +123,8 @@ ANALYSES = {
     "ablation": Analysis(("intervention",), ("ablation",)),
     "protocol": Analysis(("protocol",), ("protocols",), ("scores",)),
     "collaboration": Analysis((), ("kept",), networks=True),
+    "ode": Analysis(("d",), ("dynamics",)),
+    "width": Analysis(("width",), ("dynamics",)),
 }
 """Name of an experiment → what is made of it."""
 

@@ -60,6 +60,8 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     ],
     "protocol": [(name, _CELL) for name in ("standard", "relu")],
     "collaboration": [("standard", _CELL)],
+    "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
+    "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
 _LIKE = {"engines": "arithmetic"}

@@ -26,8 +26,6 @@ _PLANNED = (
     "gradient",
     "perturbation",
     "construction",
-    "ode",
-    "width",
 )
 KNOWN = (*ANALYSES, *_PLANNED)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
