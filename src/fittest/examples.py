@@ -53,6 +53,12 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "frozen": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
+    "ablation": [
+        ("standard", replace(_CELL, intervention=text))
+        for text in ("none", "keep-strongest-1-of-base", "keep-strongest-2-of-base")
+    ],
+    "protocol": [(name, _CELL) for name in ("standard", "relu")],
     "collaboration": [("standard", _CELL)],
     "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
     "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],

@@ -26,9 +26,6 @@ _PLANNED = (
     "gradient",
     "perturbation",
     "construction",
-    "frozen",
-    "ablation",
-    "protocol",
 )
 KNOWN = (*ANALYSES, *_PLANNED)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""

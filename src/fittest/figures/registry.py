@@ -88,6 +88,21 @@ _ALL = (
         (f"statistics/{_HEADLINE}/decision.csv",),
     ),
     Figure(
+        "figure_4",
+        "Fig. 4: frozen embeddings: test loss against dimension at four steps.",
+        ("statistics/frozen/frozen.csv",),
+    ),
+    Figure(
+        "figure_12",
+        "Fig. 12: test loss of networks started from a few of their circles.",
+        ("tables/ablation/losses.nc", "statistics/ablation/ablation.csv"),
+    ),
+    Figure(
+        "protocol",
+        "Which protocol gives the paper's number of circles: counts and test loss of each.",
+        ("tables/protocol/scores.nc", "statistics/protocol/protocols.csv"),
+    ),
+    Figure(
         "figure_9",
         "Fig. 9: R² of differential equations against d; two circles as each fit tells them.",
         ("statistics/ode/dynamics.csv", f"tables/{_HEADLINE}/example.nc"),
