@@ -56,6 +56,8 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "planes": Kind(f"{_TABLES}.planes:gather_planes", _ALL, ("thresholds",)),
+    "gradients": Kind(f"{_TABLES}.gradients:gather_gradients", _ALL, ("thresholds",)),
     "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
 }
 """Kind of table → how it is made."""
@@ -65,6 +67,11 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "survivors": Kind(f"{_STATISTICS}.survivors:survivors", ("survival", "timeline")),
+    "agreement": Kind(f"{_STATISTICS}.agreement:agreement", ("survival",)),
+    "predictors": Kind(f"{_STATISTICS}.predictors:predictors", ("survival",)),
+    "planes": Kind(f"{_STATISTICS}.planes:planes", ("planes",)),
+    "gradients": Kind(f"{_STATISTICS}.gradients:gradients", ("gradients",)),
     "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
 }
 """Kind of statistics → how they are made."""
@@ -94,7 +101,11 @@ class Analysis:
 
 
 ANALYSES = {
-    "initial-signal": Analysis(("embedding",), ("correlation", "decision"), ("trial",)),
+    "initial-signal": Analysis(
+        ("embedding",),
+        ("correlation", "decision", "survivors", "agreement", "predictors", "planes", "gradients"),
+        ("trial",),
+    ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
