@@ -59,6 +59,9 @@ TABLES = {
     "planes": Kind(f"{_TABLES}.planes:gather_planes", _ALL, ("thresholds",)),
     "gradients": Kind(f"{_TABLES}.gradients:gather_gradients", _ALL, ("thresholds",)),
     "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
+    "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
+    "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
+    "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -73,6 +76,9 @@ STATISTICS = {
     "planes": Kind(f"{_STATISTICS}.planes:planes", ("planes",)),
     "gradients": Kind(f"{_STATISTICS}.gradients:gradients", ("gradients",)),
     "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
+    "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
+    "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
+    "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
 }
 """Kind of statistics → how they are made."""
 
@@ -103,8 +109,18 @@ class Analysis:
 ANALYSES = {
     "initial-signal": Analysis(
         ("embedding",),
-        ("correlation", "decision", "survivors", "agreement", "predictors", "planes", "gradients"),
-        ("trial",),
+        (
+            "correlation",
+            "decision",
+            "survivors",
+            "agreement",
+            "predictors",
+            "planes",
+            "gradients",
+            "generalisation",
+            "interactions",
+        ),
+        ("trial", "example"),
     ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
@@ -113,6 +129,8 @@ ANALYSES = {
     "dimension": Analysis(("d",), ("counts",)),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
     "collaboration": Analysis((), ("kept",), networks=True),
+    "ode": Analysis(("d",), ("dynamics",)),
+    "width": Analysis(("width",), ("dynamics",)),
 }
 """Name of an experiment → what is made of it."""
 
