@@ -62,14 +62,16 @@ COLUMNS = {
     "panel": "part of the figure that the row belongs to",
     "frequency": "Fourier frequency k of the circle",
     "survived": "1 survived, 0 died, -1 missing",
+    "gradient_signal": "norm of the DFT of the loss's gradient by the embedding (nats/embedding "
+    "unit)",
     "signal": "signal S_k (embedding unit)",
     "initial_signal": "signal S_k at step 0 (embedding unit)",
     "token": "token (row of the embedding)",
     "x": "first coordinate in the plane (embedding unit)",
     "y": "second coordinate in the plane (embedding unit)",
     "index": "place of the singular value or plane, from 0",
-    "value": "value on the axis; in `figure_3`, singular value of the centred embedding "
-    "(embedding unit)",
+    "value": "value on the axis; in `figure_3`, singular value of the centred embedding, in "
+    "`figure_1`, entry of the embedding at step 0 (embedding unit)",
     "axis": "axis that the experiment varies",
     "n_values": "values on the axis that it comes from",
     "prime": "1 where the modulus is prime",
@@ -87,6 +89,14 @@ COLUMNS = {
     "trial": "trial number",
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
+    "against": "horizon that the earlier one is compared with",
+    "model": "predictors that were fitted: one alone, or all `together`",
+    "predictor": "predictor that the coefficient belongs to",
+    "predicted": "mean probability of survival predicted for the circles of the bin",
+    "standard_error": "standard error of the estimate, clustered by embedding",
+    "n_planes": "pairs of principal axes it comes from",
+    "dimension": "embedding dimension (column)",
+    "fate": "circles that it is a mean of: `survived` or `died`",
     "set": "kept set of circle i: `one` {i}; `two` {strongest, i}; `three` {strongest, third "
     "strongest survivor, i}; `all`: the whole network",
     "kept": "circles in the kept set; -1 where too few survive to make it",

@@ -97,6 +97,7 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         module = import_module(figure.module)
         files = [Path(path) for path in figure.inputs]
         known = [made[_LIKE.get(file.parent.name, file.parent.name), "float32"] for file in files]
+        # A table and a statistic may have one name.
         frame = module.data(
             *(
                 (t if file.suffix == ".nc" else s)[file.stem]
@@ -137,6 +138,8 @@ def _made(
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
         picked = {"rule": [0], "horizon": [-1]}
+        if name == "agreement":  # compares horizons
+            del picked["horizon"]
         some = [
             tables[read].isel({d: at for d, at in picked.items() if d in tables[read].dims})
             for read in STATISTICS[name].reads

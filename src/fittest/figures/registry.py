@@ -84,8 +84,23 @@ _ALL = (
     ),
     Figure(
         "decision_time",
-        "How early survival is decided: AUC of the signal at each step.",
-        (f"statistics/{_HEADLINE}/decision.csv",),
+        "How early survival is decided: AUC of the signal, number of survivors, and agreement.",
+        tuple(f"statistics/{_HEADLINE}/{k}.csv" for k in ("decision", "survivors", "agreement")),
+    ),
+    Figure(
+        "figure_1",
+        "Fig. 1: the method in one picture: embedding, spectrum, signals over training, circles.",
+        (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
+        "figure_13",
+        "Fig. 13: the embedding's gradients in the Fourier basis, whole and zoomed.",
+        (f"tables/{_HEADLINE}/gradients.nc", f"statistics/{_HEADLINE}/gradients.csv"),
+    ),
+    Figure(
+        "predictors",
+        "What predicts survival best: AUC by predictor, calibration, coefficients.",
+        (f"statistics/{_HEADLINE}/predictors.csv",),
     ),
     Figure(
         "figure_4",
