@@ -56,6 +56,7 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "named": Kind(f"{_TABLES}.named:gather_named", _ALL),
 }
 """Kind of table → how it is made."""
 
@@ -64,6 +65,11 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "perturbation": Kind(f"{_STATISTICS}.perturbation:perturbation", ("survival",)),
+    "construction": Kind(f"{_STATISTICS}.construction:construction", ("survival", "named")),
+    "gradient": Kind(f"{_STATISTICS}.gradient:gradient", ("survival",)),
+    "svm": Kind(f"{_STATISTICS}.svm:svm", ("survival",)),
+    "circularity": Kind(f"{_STATISTICS}.circularity:circularity", ("survival",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -80,12 +86,15 @@ class Analysis:
         Kinds of tables that figures need and no statistic reads; those that one reads are there.
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
+    intervention
+        The kind of intervention that it is about; all of one circle, or one phase.
     """
 
     varies: tuple[str, ...]
     statistics: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     compares: bool = False
+    intervention: str = ""
 
 
 ANALYSES = {
@@ -94,8 +103,13 @@ ANALYSES = {
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
-    "dimension": Analysis(("d",), ("counts",)),
+    "dimension": Analysis(("d",), ("counts", "circularity")),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "perturbation": Analysis(
+        ("embedding", "intervention"), ("perturbation",), intervention="scale"
+    ),
+    "construction": Analysis(("intervention",), ("construction",), intervention="construct"),
+    "gradient": Analysis((), ("gradient", "svm")),
 }
 """Name of an experiment → what is made of it."""
 

@@ -61,7 +61,7 @@ COLUMNS = {
     "auc": "ROC AUC of the signal as predictor of survival, mean over trials",
     "panel": "part of the figure that the row belongs to",
     "frequency": "Fourier frequency k of the circle",
-    "survived": "1 survived, 0 died, -1 missing",
+    "survived": "1 survived, 0 died, -1 missing; of a histogram, whose it is",
     "signal": "signal S_k (embedding unit)",
     "initial_signal": "signal S_k at step 0 (embedding unit)",
     "token": "token (row of the embedding)",
@@ -87,7 +87,19 @@ COLUMNS = {
     "trial": "trial number",
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
-    "distance": "largest relative difference of signal among a trial's survivors",
+    "distance": "in `arithmetic`, largest relative difference of signal among a trial's survivors; "
+    "of a perturbed circle, its initial signal minus the mean of the others (embedding unit), and "
+    "of a fifth, where it begins",
+    "factor": "factor by which the circle's initial signal was multiplied",
+    "n_least": "fewest trials of any value or cell that it comes from",
+    "ratio": "initial signal of the second constructed circle over the first's",
+    "n_draws": "pairs of circles drawn that it comes from; trials at several ratios share them",
+    "update": "optimiser update i, whose gradient it is about",
+    "gradient": "gradient (S_k(i) - S_k(i-1))/S_k(0) of update i; of a bin, its mean",
+    "bin_low": "lower edge of the bin",
+    "bin_high": "upper edge of the bin",
+    "recipe": "how the support vector machine was trained and tested",
+    "d": "embedding dimension",
 }
 """Column of a CSV file → meaning (unit)."""
 

@@ -17,7 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from fittest.analyses import ANALYSES, STATISTICS, TABLES, statistics_of, tables_of
-from fittest.cells import Block, Cell
+from fittest.cells import Block, Cell, parse_intervention
 from fittest.design import Survival
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.embeddings import embedding_dataset
@@ -28,6 +28,7 @@ from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.survival import RULES
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -53,8 +54,19 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "perturbation": [
+        ("standard", replace(_CELL, embedding=e, intervention=f"scale-3-{factor}"))
+        for e in ("0", "1")
+        for factor in (0.9, 1.1)
+    ],
+    "construction": [
+        ("standard", replace(_CELL, intervention=f"construct-circle-{r}")) for r in (0.5, 1)
+    ],
+    "gradient": [("standard", _CELL)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
+_RULES = {"gradient": "absolute", "svm": "absolute"}
+"""Kind of statistics → the only rule it knows, where that is another than `relative`."""
 _LIKE = {"engines": "arithmetic"}
 """Experiment → another whose made-up files do for it."""
 
@@ -124,9 +136,11 @@ def _made(
     frames = {}
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
-        some = [tables[read] for read in STATISTICS[name].reads]
-        if name != "comparison":  # it wants the rule relative
-            some = [t.isel({d: [-1] for d in ("rule", "horizon") if d in t.dims}) for t in some]
+        picked = {"rule": [RULES.index(_RULES.get(name, "relative"))], "horizon": [-1]}
+        some = [
+            tables[read].isel({d: at for d, at in picked.items() if d in tables[read].dims})
+            for read in STATISTICS[name].reads
+        ]
         frames[name] = function_of(STATISTICS[name])(*some)
     return tables, frames
 
@@ -183,12 +197,19 @@ def _write_made_up(
         cast(Any, record),
         initial_embedding=first[:, 0],
         train_pairs=np.tile(np.arange(p * p * 3 // 5), (trials, 1)),
-        named_frequencies=np.empty((trials, 0), dtype=np.int64),
+        named_frequencies=_named(cell, trials),
         attributes={**TRAINING_ATTRIBUTES, **provenance()},
     )
     path = folder / block.path
     write_trajectories(dataset, path)
     return path
+
+
+def _named(cell: Cell, trials: int) -> np.ndarray:
+    """Return the circles that a cell's intervention names, shape (trial, named)."""
+    what = parse_intervention(cell.intervention)
+    named = (1, 2) if what.kind == "construct" else what.frequencies
+    return np.tile(np.array(named, dtype=np.int64), (trials, 1))
 
 
 def trajectory_example() -> xr.Dataset:

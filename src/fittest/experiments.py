@@ -22,9 +22,6 @@ _MOST_CELLS = 100_000
 _MOST_JOBS = 1_000_000
 
 _PLANNED = (
-    "gradient",
-    "perturbation",
-    "construction",
     "frozen",
     "ablation",
     "collaboration",
@@ -171,11 +168,14 @@ def _analysis_problems(
     for axis, size in sizes.items():
         if axis not in analysis.varies and size > 1:
             key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
+            varied = f"{' and '.join(analysis.varies)} only" if analysis.varies else "no axis"
             yield (
-                f"{key}: {name} varies {' and '.join(analysis.varies)} only, not {axis}. Give one "
-                "value, or give the experiment another name"
+                f"{key}: {name} varies {varied}, not {axis}. Give one value, or give the "
+                "experiment another name"
             )
-    if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
+    if analysis.intervention:
+        yield from _intervention_problems(name, analysis.intervention, experiment)
+    if "embedding" in analysis.varies and REDRAWN in expand(experiment.axes.embedding):
         yield (
             f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
             "indices, or give the experiment another name"
@@ -192,6 +192,27 @@ def _analysis_problems(
             yield (
                 f"protocol: {name} compares trainings from the same arrays at the same steps, and "
                 f"{key} differs ({', '.join(sorted(values))}). Give all the same"
+            )
+
+
+def _intervention_problems(name: str, kind: str, experiment: Experiment) -> Iterator[str]:
+    """Refuse interventions of other kinds than an experiment is about, or of several circles."""
+    found = [parse_intervention(text) for text in expand(experiment.axes.intervention)]
+    for what in found:
+        if what.kind != kind:
+            yield (
+                f"axes.intervention: {name} is about {kind!r} interventions, not {what.text!r}. "
+                "Leave it out, or give the experiment another name"
+            )
+            return
+    for names, values in (
+        ("circles", {what.frequencies for what in found}),
+        ("phases", {what.phase for what in found}),
+    ):
+        if len(values) > 1:
+            yield (
+                f"axes.intervention: {name} compares factors, and these interventions name several "
+                f"{names}. Name one, or give the experiment another name"
             )
 
 
