@@ -1,6 +1,6 @@
 # fittest: which representation does a network learn?
 #
-#   design ─► embeddings ─► trajectories ─► tables ─► statistics ─► figures
+#   design ─► embeddings ─► trajectories ─► tables ─► statistics ─► figures, claims
 #
 # Data flows left to right, one file a stage; docs/architecture.md says why. The design named in
 # config/config.yaml (or --config design=NAME) is read and checked before any job runs.
@@ -14,7 +14,7 @@ configfile: "config/config.yaml"
 
 
 rule all:
-    "Everything of the design: trajectories, tables, statistics and figures."
+    "Everything of the design: trajectories, tables, statistics, figures and the ledger."
     input:
         # Trajectories too: Snakemake does not miss a deleted file whose tables are there.
         lambda w: [
@@ -22,6 +22,7 @@ rule all:
             *rules.tables.input,
             *rules.statistics.input,
             *rules.figures.input,
+            *(rules.claims.input if statistics_read(layout) else []),
         ],
 
 
@@ -30,3 +31,4 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/claims.smk"

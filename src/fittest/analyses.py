@@ -87,7 +87,7 @@ class Analysis:
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
     intervention
-        The kind of intervention that it is about; all of one circle, or one phase.
+        First word of the interventions that it is about; all are of one circle, or one phase.
     """
 
     varies: tuple[str, ...]

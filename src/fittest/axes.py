@@ -15,8 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from fittest.cells import REDRAWN, number_text, parse_intervention
+from fittest.cells import REDRAWN
 from fittest.errors import choices, suggestion
+from fittest.interventions import number_text, parse_intervention
 from fittest.protocol import Strict
 
 _MOST_VALUES = 10_000

@@ -57,9 +57,10 @@ def _embed(a: argparse.Namespace) -> None:
 
 
 def _train(a: argparse.Namespace) -> None:
-    from fittest.cells import Block, parse_intervention
+    from fittest.cells import Block
     from fittest.design import load_design, parse_protocol
     from fittest.errors import DesignError, choices, suggestion
+    from fittest.interventions import parse_intervention
 
     for name, value, least in (("--seed", a.seed, 0), ("--threads", a.threads, 1)):
         if value is not None and value < least:
@@ -116,6 +117,12 @@ def _figure(a: argparse.Namespace) -> None:
     from fittest.figures.drawing import draw_figure
 
     draw_figure(a.name, a.inputs, a.output)
+
+
+def _claims(a: argparse.Namespace) -> None:
+    from fittest.ledger.making import make_ledger
+
+    make_ledger(a.design, a.results, a.output)
 
 
 def _headline(a: argparse.Namespace) -> None:
@@ -208,6 +215,11 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("name")
     figure.add_argument("inputs", type=Path, nargs="+", help="its tables and statistics")
     figure.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
+
+    claims = command("claims", _claims, "judge the paper's claims on a design's statistics")
+    claims.add_argument("--design", type=Path, required=True, help="design file")
+    claims.add_argument("--results", type=Path, required=True, help="the design's results folder")
+    claims.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
 
     line = command("headline", _headline, "print what a design's results say")
     line.add_argument("folder", type=Path, help="results folder of the design")

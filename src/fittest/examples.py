@@ -17,13 +17,14 @@ import pandas as pd
 import xarray as xr
 
 from fittest.analyses import ANALYSES, STATISTICS, TABLES, statistics_of, tables_of
-from fittest.cells import Block, Cell, parse_intervention
+from fittest.cells import Block, Cell
 from fittest.design import Survival
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.embeddings import embedding_dataset
 from fittest.figures.registry import FIGURES
 from fittest.files import open_dataset, write_dataset
 from fittest.fourier import circle_frequencies, mean_signal, signals
+from fittest.interventions import Construct, parse_intervention
 from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
@@ -208,7 +209,7 @@ def _write_made_up(
 def _named(cell: Cell, trials: int) -> np.ndarray:
     """Return the circles that a cell's intervention names, shape (trial, named)."""
     what = parse_intervention(cell.intervention)
-    named = (1, 2) if what.kind == "construct" else what.frequencies
+    named = (1, 2) if isinstance(what, Construct) else getattr(what, "frequencies", ())
     return np.tile(np.array(named, dtype=np.int64), (trials, 1))
 
 

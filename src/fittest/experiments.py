@@ -12,9 +12,10 @@ from pydantic import Field
 
 from fittest.analyses import ANALYSES
 from fittest.axes import LAST_EMBEDDING, Axes, expand, listed
-from fittest.cells import REDRAWN, Cell, parse_intervention
+from fittest.cells import REDRAWN, Cell
 from fittest.engine_names import ENGINES
 from fittest.errors import DesignError, choices, suggestion
+from fittest.interventions import parse_intervention
 from fittest.protocol import Protocol, Strict
 from fittest.task import training_pairs_count
 
@@ -199,17 +200,14 @@ def _intervention_problems(name: str, kind: str, experiment: Experiment) -> Iter
     """Refuse interventions of other kinds than an experiment is about, or of several circles."""
     found = [parse_intervention(text) for text in expand(experiment.axes.intervention)]
     for what in found:
-        if what.kind != kind:
+        if what.text.partition("-")[0] != kind:
             yield (
                 f"axes.intervention: {name} is about {kind!r} interventions, not {what.text!r}. "
                 "Leave it out, or give the experiment another name"
             )
             return
-    for names, values in (
-        ("circles", {what.frequencies for what in found}),
-        ("phases", {what.phase for what in found}),
-    ):
-        if len(values) > 1:
+    for names, key in (("circles", "frequencies"), ("phases", "phase")):
+        if len({getattr(what, key, None) for what in found}) > 1:
             yield (
                 f"axes.intervention: {name} compares factors, and these interventions name several "
                 f"{names}. Name one, or give the experiment another name"

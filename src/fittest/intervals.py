@@ -14,6 +14,12 @@ from statsmodels.stats.proportion import proportion_confint
 TAIL = 0.025
 """Share of a distribution beyond each end of a 95% interval."""
 
+SEED = 2405_17420
+"""Seed of every bootstrap and permutation: a number must not depend on when it was computed."""
+
+RESAMPLES = 2000
+"""Resamples of a bootstrap, where nothing else is said."""
+
 
 def wilson(count: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the Wilson 95% interval of a share: float64 arrays, NaN where there are no trials.

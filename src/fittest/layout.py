@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fittest.analyses import STATISTICS, TABLES, Kind, statistics_of, tables_of
-from fittest.cells import Block, Cell, parse_intervention
+from fittest.cells import Block, Cell
 from fittest.design import Design, blocks
+from fittest.interventions import parse_intervention
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from fittest.axes import Axes, ConstructSweep, Geomspace, Linspace, Primes, Range, ScaleSweep
-from fittest.cells import INTERVENTION_FORMS
 from fittest.design import Design, Experiment, Survival
+from fittest.interventions import forms
 from fittest.protocol import Init, Optimizer, Protocol, Recording
 from fittest.settings import Settings
 
@@ -104,7 +104,7 @@ Figures and statistics exist so far for `initial-signal`, `modulus`, `modulus-al
 `weight-decay`, `arithmetic` and `engines`; other experiments get tables. An experiment's `protocol`
 may be a list: the protocol is then an axis.
 
-Interventions are spelt {", ".join(f"`{form}`" for form in INTERVENTION_FORMS)}.
+Interventions are spelt {", ".join(f"`{form}`" for form in forms())}.
 """
 
 

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fittest.cells import AXES, Block, Cell, Intervention, number_text, parse_intervention
+from fittest.cells import AXES, Block, Cell
 from fittest.errors import DesignError
+from fittest.interventions import (
+    Construct,
+    Keep,
+    KeepRandom,
+    KeepStrongest,
+    Scale,
+    Unperturbed,
+    number_text,
+    parse_intervention,
+)
 
 A_PATH = (
     "standard/p~59/d~128/wd~0.5/width~100/embedding~3/intervention~scale-25-0.8745/trials~0-49.h5"
@@ -151,16 +161,16 @@ def test_a_path_that_spells_no_block_is_refused_with_an_example(old, new):
 @pytest.mark.parametrize(
     ("text", "intervention"),
     [
-        ("none", Intervention("none")),
-        ("scale-25-0.8745", Intervention("scale", (25,), 0.8745)),
-        ("scale-1-1e-05", Intervention("scale", (1,), 1e-5)),
-        ("scale-1-0", Intervention("scale", (1,), 0.0)),
-        ("keep-3", Intervention("keep", (3,))),
-        ("keep-3-7-29", Intervention("keep", (3, 7, 29))),
-        ("keep-strongest-2-of-base", Intervention("keep-strongest", count=2)),
-        ("keep-random-1", Intervention("keep-random", count=1)),
-        ("construct-circle-0.25", Intervention("construct", factor=0.25, phase="circle")),
-        ("construct-line-1", Intervention("construct", factor=1.0, phase="line")),
+        ("none", Unperturbed()),
+        ("scale-25-0.8745", Scale((25,), 0.8745)),
+        ("scale-1-1e-05", Scale((1,), 1e-5)),
+        ("scale-1-0", Scale((1,), 0.0)),
+        ("keep-3", Keep((3,))),
+        ("keep-3-7-29", Keep((3, 7, 29))),
+        ("keep-strongest-2-of-base", KeepStrongest(2)),
+        ("keep-random-1", KeepRandom(1)),
+        ("construct-circle-0.25", Construct("circle", 0.25)),
+        ("construct-line-1", Construct("line", 1.0)),
     ],
 )
 def test_each_form_of_intervention_is_parsed_and_spelt_back(text, intervention):

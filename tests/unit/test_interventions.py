@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fittest.fourier import circularity, coefficients, signals
-from fittest.interventions import construct, keep, scale
+from fittest.spectrum import construct, keep, scale
 
 MODULI = [10, 59]
 

@@ -183,14 +183,21 @@ def test_a_changed_style_sheet_redraws_every_figure_and_nothing_else(finished):
 
 
 def test_changed_statistics_remake_statistics_and_their_figures_and_train_nothing(finished):
-    finished.append("src/fittest/statistics.py", "\nCHANGED = True\n")
+    finished.append("src/fittest/statistics/correlation.py", "\nCHANGED = True\n")
     plan = finished.plan()
-    assert plan.jobs.keys() == {"correlation", "decision", "draw_figure"}
-    assert {"figure_6", "decision_time"} <= figures_of(plan)
+    assert plan.jobs == {"correlation": 1, "draw_figure": 1}
+    assert figures_of(plan) == {"figure_6"}
+
+
+def test_what_statistics_share_remakes_them_all_and_trains_nothing(finished):
+    finished.append("src/fittest/intervals.py", "\nCHANGED = True\n")
+    plan = finished.plan()
+    assert not TRAINING_RULES & plan.jobs.keys()
+    assert {"correlation", "decision"} <= plan.jobs.keys()
 
 
 def test_changed_tables_remake_tables_and_train_nothing(finished):
-    finished.append("src/fittest/tables.py", "\nCHANGED = True\n")
+    finished.append("src/fittest/tables/survival.py", "\nCHANGED = True\n")
     plan = finished.plan()
     assert not TRAINING_RULES & plan.jobs.keys()
     assert {"survival", "timeline", "trial"} <= plan.jobs.keys()

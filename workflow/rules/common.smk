@@ -9,6 +9,7 @@ from fittest.errors import DesignError, choices, suggestion
 from fittest.engine_names import ENGINES
 from fittest.figures.registry import FIGURES
 from fittest.layout import Layout
+from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.settings import read_design, read_settings
 from fittest.sources import source_files
 from fittest.training.version import TRAINING_VERSION

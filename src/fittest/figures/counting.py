@@ -54,8 +54,9 @@ def sizes(frame: pd.DataFrame) -> str:
 
 def trend(frame: pd.DataFrame, statistic: str = "spearman", rule: str = RULE) -> str:
     """Return the rank correlation with its interval."""
-    row = frame[(frame["statistic"] == statistic) & (frame["rule"] == rule)].iloc[0]
-    if not np.isfinite(row["estimate"]):
+    rows = frame[(frame["statistic"] == statistic) & (frame["rule"] == rule)]
+    if rows.empty or not np.isfinite(rows["estimate"].iloc[0]):
         return "Spearman ρ undefined"
+    row = rows.iloc[0]
     ends = f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else ""
     return f"Spearman ρ = {row['estimate']:.2f}{ends}"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest.intervals import interval, quiet, resample
+from fittest.intervals import RESAMPLES, SEED, interval, quiet, resample
 from fittest.statistics.decision import auc_over_time
 from fittest.statistics.fates import histogram
 from fittest.statistics.selection import on_axes
@@ -32,9 +32,6 @@ COLUMNS = (
     "n_circles",
     "method",
 )
-
-_RESAMPLES = 2000
-_SEED = 2405_17420
 
 
 def circularity(survival: xr.Dataset) -> pd.DataFrame:
@@ -72,7 +69,7 @@ def circularity(survival: xr.Dataset) -> pd.DataFrame:
         for horizon in table["horizon"].values:
             flag = table["survived"].isel(d=-1).sel(rule=rule, horizon=horizon)
             flags = flag.transpose("trial", "frequency").values
-            found = auc_over_time(last[:, None], flags, rng=np.random.default_rng(_SEED))
+            found = auc_over_time(last[:, None], flags, rng=np.random.default_rng(SEED))
             where = {"rule": str(rule), "horizon": int(horizon), "d": values[-1]}
             auc = {
                 "statistic": "auc",
@@ -98,7 +95,7 @@ def _means(values: np.ndarray, means: np.ndarray, identity: np.ndarray) -> list[
         n = len(some)
         if not n:
             continue
-        again = resample(n, np.random.default_rng(_SEED), _RESAMPLES) @ some / n
+        again = resample(n, np.random.default_rng(SEED), RESAMPLES) @ some / n
         gaps.append(abs(some.mean() - baseline))
         drawn.append(np.abs(again - baseline))
         low, high = interval(again, n)
@@ -114,7 +111,7 @@ def _means(values: np.ndarray, means: np.ndarray, identity: np.ndarray) -> list[
                 "n_values": 1,
                 "n_least": n,
                 "method": "mean over circles and trials; percentile bootstrap over trials, "
-                f"{_RESAMPLES} resamples; baseline: d/(d + p)",
+                f"{RESAMPLES} resamples; baseline: d/(d + p)",
             }
         )
     sizes = [row["n_trials"] for row in rows]
@@ -129,6 +126,6 @@ def _means(values: np.ndarray, means: np.ndarray, identity: np.ndarray) -> list[
         "n_values": len(sizes),
         "n_least": min(sizes, default=0),
         "method": "largest distance over d of mean circularity from d/(d + p); percentile "
-        f"bootstrap over trials within each d, {_RESAMPLES} resamples",
+        f"bootstrap over trials within each d, {RESAMPLES} resamples",
     }
     return [*rows, gap]

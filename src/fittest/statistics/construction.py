@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from fittest.cells import parse_intervention
-from fittest.intervals import at_least_wilson, interval, quiet, resample, wilson
+from fittest.intervals import RESAMPLES, SEED, at_least_wilson, interval, quiet, resample, wilson
+from fittest.interventions import Construct, parse_intervention
 from fittest.statistics.selection import on_axes
 
 COLUMNS = (
@@ -33,11 +33,9 @@ COLUMNS = (
 CLEARLY_LARGER = 0.8
 """Greatest ratio at which the first circle is called the larger, as in the paper."""
 
-_RESAMPLES = 2000
-_SEED = 2405_17420
 _CLUSTERS = (
     "trials of one number draw the same two circles at every ratio: percentile bootstrap over "
-    f"those draws, {_RESAMPLES} resamples"
+    f"those draws, {RESAMPLES} resamples"
 )
 
 
@@ -69,12 +67,13 @@ def construction(survival: xr.Dataset, named: xr.Dataset) -> pd.DataFrame:
     """
     table, named = (on_axes(t, "intervention") for t in (survival, named))
     found = [parse_intervention(str(text)) for text in table["intervention"].values]
-    if {what.kind for what in found} != {"construct"} or len({what.phase for what in found}) > 1:
+    built_by = [what for what in found if isinstance(what, Construct)]
+    if len(built_by) < len(found) or len({what.phase for what in built_by}) != 1:
         raise ValueError(
             "the interventions must be constructions of one phase, and are "
             f"{', '.join(what.text for what in found)}"
         )
-    ratios = np.array([what.factor for what in found])
+    ratios = np.array([what.ratio for what in built_by])
     order = np.argsort(ratios, kind="stable")
     table, ratios = table.isel(intervention=order), ratios[order]
     named = named.sel(intervention=table["intervention"], trial=table["trial"])
@@ -175,7 +174,7 @@ def _share(event: np.ndarray, known: np.ndarray) -> dict[str, float]:
     count, total = count[total > 0], total[total > 0]
     if not len(total):
         return {"estimate": np.nan, "low": np.nan, "high": np.nan}
-    times = resample(len(total), np.random.default_rng(_SEED), _RESAMPLES)
+    times = resample(len(total), np.random.default_rng(SEED), RESAMPLES)
     ends = interval((times @ count) / (times @ total), len(total))
     low, high = at_least_wilson(*ends, count.sum(), total.sum())
     return {"estimate": count.sum() / total.sum(), "low": float(low), "high": float(high)}
@@ -191,7 +190,7 @@ def _spearman(ratios: np.ndarray, event: np.ndarray, known: np.ndarray) -> dict[
             x = np.broadcast_to(ratios[:, None], known.shape)[known]
             rho, p_value = stats.spearmanr(x, event[known])
         if np.isfinite(rho):
-            times = resample(known.shape[1], np.random.default_rng(_SEED), _RESAMPLES)
+            times = resample(known.shape[1], np.random.default_rng(SEED), RESAMPLES)
             drawn = rank_correlation(times @ event.T, times @ known.T)
             low, high = interval(drawn, known.shape[1])
     return {

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from fittest import fitness
-from fittest.intervals import wilson
+from fittest.intervals import SEED, wilson
 from fittest.statistics.selection import by_embedding
 from fittest.survival import MISSING
 
@@ -26,9 +26,6 @@ COLUMNS = (
     "n_circles",
     "method",
 )
-
-# The bootstrap's and permutations' own seed: a number must not depend on when it was computed.
-_SEED = 2405_17420
 
 
 def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
@@ -55,7 +52,7 @@ def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
     for rule in rates["rule"].values:
         for horizon in rates["horizon"].values:
             at = rates.sel(rule=rule, horizon=horizon).transpose("embedding", "frequency")
-            rng = np.random.default_rng(_SEED)
+            rng = np.random.default_rng(SEED)
             pooled = fitness.pooled_correlation(
                 signal, at["rate"].values, n_trials=n_trials, rng=rng
             )
@@ -135,6 +132,6 @@ def _mean_interval(values: np.ndarray) -> tuple[float, float]:
         np.mean,
         method="percentile",
         n_resamples=2000,
-        rng=np.random.default_rng(_SEED),
+        rng=np.random.default_rng(SEED),
     )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from fittest.intervals import interval, quiet, resample
+from fittest.intervals import RESAMPLES, SEED, interval, quiet, resample
 from fittest.survival import MISSING
 
 COLUMNS = (
@@ -28,8 +28,6 @@ COLUMNS = (
     "method",
 )
 
-_RESAMPLES = 2000
-_SEED = 2405_17420
 _KNOWN = {"trial", "frequency", "horizon", "rule", "update"}
 
 
@@ -99,9 +97,9 @@ def spearman(values: np.ndarray, cells: list[np.ndarray]) -> dict[str, Any]:
         if len(used) > 1 and len(x) > 2:
             rho, p_value = stats.spearmanr(x, y)
         if np.isfinite(rho):
-            rng = np.random.default_rng(_SEED)
+            rng = np.random.default_rng(SEED)
             drawn = np.concatenate(
-                [cell[rng.integers(0, len(cell), (_RESAMPLES, len(cell)))] for _, cell in used],
+                [cell[rng.integers(0, len(cell), (RESAMPLES, len(cell)))] for _, cell in used],
                 axis=1,
             )
             rank_x = stats.zscore(stats.rankdata(x))
@@ -117,12 +115,12 @@ def spearman(values: np.ndarray, cells: list[np.ndarray]) -> dict[str, Any]:
         "n_trials": len(x),
         "n_values": len(used),
         "method": "Spearman rank correlation of value and number of circles over trials; "
-        f"percentile bootstrap over trials within each value, {_RESAMPLES} resamples",
+        f"percentile bootstrap over trials within each value, {RESAMPLES} resamples",
     }
 
 
 def _mean(cell: np.ndarray) -> dict[str, Any]:
-    times = resample(len(cell), np.random.default_rng(_SEED), _RESAMPLES)
+    times = resample(len(cell), np.random.default_rng(SEED), RESAMPLES)
     low, high = interval(times @ cell / len(cell), len(cell))
     return {
         "estimate": float(np.mean(cell)),
@@ -130,5 +128,5 @@ def _mean(cell: np.ndarray) -> dict[str, Any]:
         "high": float(high),
         "n_trials": len(cell),
         "n_values": 1,
-        "method": f"mean circles a trial; percentile bootstrap over trials, {_RESAMPLES} resamples",
+        "method": f"mean circles a trial; percentile bootstrap over trials, {RESAMPLES} resamples",
     }

@@ -13,10 +13,8 @@ import xarray as xr
 from numpy.random import Generator
 from scipy import stats
 
-from fittest.intervals import interval, quiet, resample
+from fittest.intervals import SEED, interval, quiet, resample
 from fittest.statistics.selection import by_embedding
-
-_SEED = 2405_17420
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def decision(timeline: xr.Dataset) -> pd.DataFrame:
             result = auc_over_time(
                 signal[:, until],
                 fate.transpose("run", "frequency").values,
-                rng=np.random.default_rng(_SEED),
+                rng=np.random.default_rng(SEED),
             )
             frames.append(
                 pd.DataFrame(

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from fittest.fitness import logistic_slope
-from fittest.intervals import quiet, wilson
+from fittest.intervals import SEED, quiet, wilson
 from fittest.statistics.fates import histogram
 from fittest.statistics.selection import on_axes
 
@@ -37,7 +37,6 @@ COLUMNS = (
 
 _BINS = 10
 _RESAMPLES = 400  # each is a fit
-_SEED = 2405_17420
 
 
 def gradient(survival: xr.Dataset) -> pd.DataFrame:
@@ -84,7 +83,7 @@ def _slope(x: np.ndarray, fate: np.ndarray) -> dict[str, Any]:
         x,
         fate,
         np.where(np.isnan(fate), np.nan, 1.0),
-        rng=np.random.default_rng(_SEED),
+        rng=np.random.default_rng(SEED),
         resamples=_RESAMPLES,
     )
     return {

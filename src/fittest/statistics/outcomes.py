@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from fittest.intervals import interval, resample, wilson
+from fittest.intervals import RESAMPLES, SEED, interval, resample, wilson
 from fittest.survival import MISSING
 
 DECILES = 10
-_RESAMPLES = 2000
-_SEED = 2405_17420
 
 
 def deciles(initial: np.ndarray) -> np.ndarray:
@@ -69,10 +67,10 @@ def outcomes(at: xr.Dataset, horizon: int) -> list[dict[str, Any]]:
 
 def _pair_outcomes(a: np.ndarray, b: np.ndarray, group: np.ndarray) -> list[dict[str, Any]]:
     """Compare the fates of two ways: shape (trial, circle)."""
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     difference = b.sum(axis=1) - a.sum(axis=1)
     # Under the hypothesis that ways do not matter, a trial's two lives may be exchanged.
-    signs = rng.choice([-1, 1], size=(_RESAMPLES, len(a)))
+    signs = rng.choice([-1, 1], size=(RESAMPLES, len(a)))
     apart = (b - a).astype(np.float64)
     sums = np.stack([(apart * (group == g)).sum(axis=1) for g in range(DECILES)], axis=1)
     sizes = np.bincount(group.ravel(), minlength=DECILES)
@@ -129,6 +127,6 @@ def share(count: int, n: int) -> dict[str, float]:
 
 def mean(values: np.ndarray) -> dict[str, float]:
     """Return a mean over trials with its bootstrap interval."""
-    times = resample(len(values), np.random.default_rng(_SEED), _RESAMPLES)
+    times = resample(len(values), np.random.default_rng(SEED), RESAMPLES)
     low, high = interval(times @ values / len(values), len(values))
     return {"estimate": float(np.mean(values)), "low": float(low), "high": float(high)}

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from fittest.cells import parse_intervention
-from fittest.intervals import at_least_wilson, interval, quiet, wilson
+from fittest.intervals import RESAMPLES, SEED, at_least_wilson, interval, quiet, wilson
+from fittest.interventions import Scale, parse_intervention
 from fittest.statistics.selection import on_axes
 
 COLUMNS = (
@@ -32,8 +32,6 @@ COLUMNS = (
     "method",
 )
 
-_RESAMPLES = 2000
-_SEED = 2405_17420
 _FIFTH = 0.2
 
 
@@ -63,14 +61,14 @@ def perturbation(survival: xr.Dataset) -> pd.DataFrame:
     """
     table = on_axes(survival, "embedding", "intervention")
     found = [parse_intervention(str(text)) for text in table["intervention"].values]
-    circles = {what.frequencies for what in found}
-    if any(what.kind != "scale" for what in found) or len(circles) != 1:
+    scales = [what for what in found if isinstance(what, Scale)]
+    if len(scales) < len(found) or len({what.frequencies for what in scales}) != 1:
         raise ValueError(
             "a perturbation scales one circle by several factors, and the interventions are "
             f"{', '.join(what.text for what in found)}"
         )
-    (k,) = circles.pop()
-    factors = np.array([what.factor for what in found])
+    k = scales[0].frequencies[0]
+    factors = np.array([what.factor for what in scales])
     order = np.argsort(factors, kind="stable")
     table, factors = table.isel(intervention=order), factors[order]
     initial = table["initial_signal"].mean("trial").transpose("embedding", "intervention", ...)
@@ -131,7 +129,7 @@ def _fifths(x: np.ndarray, survived: np.ndarray, trials: np.ndarray) -> list[dic
     x, survived, trials = x[there], survived[there], trials[there]
     known = ~np.isnan(x)
     n = len(x)
-    chosen = np.random.default_rng(_SEED).integers(0, max(n, 1), (_RESAMPLES, n))
+    chosen = np.random.default_rng(SEED).integers(0, max(n, 1), (RESAMPLES, n))
     rows = []
     for name, sign in (("top_fifth", 1), ("bottom_fifth", -1)):
         begins, count, total = (
@@ -155,7 +153,7 @@ def _fifths(x: np.ndarray, survived: np.ndarray, trials: np.ndarray) -> list[dic
                 "n_least": int(trials[known].min()) if total else 0,
                 "method": "survival rate of the perturbed circle over the trials of the cells in "
                 "that fifth of distances; the wider at each end of a percentile bootstrap over "
-                f"embeddings, {_RESAMPLES} resamples, and Wilson over trials; baseline: its rate "
+                f"embeddings, {RESAMPLES} resamples, and Wilson over trials; baseline: its rate "
                 "over all cells",
             }
         )

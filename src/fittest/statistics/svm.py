@@ -10,7 +10,7 @@ import xarray as xr
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.svm import SVC
 
-from fittest.intervals import interval, quiet, resample
+from fittest.intervals import RESAMPLES, SEED, interval, quiet, resample
 from fittest.statistics.gradient import RULE
 from fittest.statistics.selection import on_axes
 
@@ -39,8 +39,6 @@ RECIPES = {
 """Recipe → what it is."""
 
 _TEST_SHARE = 0.2
-_RESAMPLES = 2000
-_SEED = 2405_17420
 
 
 def svm(survival: xr.Dataset) -> pd.DataFrame:
@@ -109,7 +107,7 @@ def _judged(x: np.ndarray, y: np.ndarray, trial: np.ndarray, recipe: str) -> lis
             "n_trials": n_trials,
             "n_circles": len(test),
             "method": f"{text}; {what}, on the circles held out; percentile bootstrap over their "
-            f"trials, the machine kept, {_RESAMPLES} resamples",
+            f"trials, the machine kept, {RESAMPLES} resamples",
         }
         for name, baseline, what in (
             ("accuracy", np.nan, "share answered rightly; baseline: always answering dead"),
@@ -137,7 +135,7 @@ def _split(trial: np.ndarray, recipe: str) -> tuple[np.ndarray, np.ndarray]:
     if len(np.unique(trial)) < 2:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     kind = GroupShuffleSplit if by_trial else ShuffleSplit
-    splitter = kind(n_splits=1, test_size=_TEST_SHARE, random_state=_SEED)
+    splitter = kind(n_splits=1, test_size=_TEST_SHARE, random_state=SEED)
     return next(splitter.split(trial, groups=trial if by_trial else None))
 
 
@@ -190,7 +188,7 @@ def held_out(
     )
     wins = group[:, y] @ (higher + equal / 2) @ group[:, ~y].T
     once = np.ones((1, len(trials)))
-    times = resample(len(trials), np.random.default_rng(_SEED), _RESAMPLES).astype(float)
+    times = resample(len(trials), np.random.default_rng(SEED), RESAMPLES).astype(float)
 
     def scores(t: np.ndarray) -> dict[str, np.ndarray]:
         live, died = t @ n_alive, t @ n_dead

@@ -21,6 +21,9 @@ EARLY_UPDATES = 4
 """A survival table holds each circle's gradient at updates 1 … this many (paper, Fig. 7)."""
 
 SCORES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy", "parameter_norm")
+CORE_SECONDS = describe(
+    "processor time of the trial's training, an equal share of its job's; missing if on a GPU", "s"
+)
 _FLAG: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "died survived"}
 
 
@@ -48,7 +51,7 @@ def gather_survival(
     -------
     xarray.Dataset
         `survived`, `signal`, `initial_signal`, `gradient`, `circularity`, `circles`, and losses,
-        accuracies and norm at each horizon. See docs/data-dictionary.md.
+        accuracies and norm at each horizon; `core_seconds`. See docs/data-dictionary.md.
     """
     horizons = list(horizons)
     return gather(paths, lambda t: survival_of(t, thresholds, horizons), by_engine=by_engine)
@@ -80,6 +83,7 @@ def survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr.
     gradient = early.diff("step") / early.isel(step=0)
     out = xr.Dataset(
         {
+            "core_seconds": ("trial", _core_seconds(t), CORE_SECONDS),
             "survived": (
                 ("trial", "horizon", "frequency", "rule"),
                 flags,
@@ -128,3 +132,10 @@ def survival_of(t: xr.Dataset, thresholds: Survival, horizons: list[int]) -> xr.
         },
     )
     return out.transpose("trial", "frequency", "horizon", "rule", "update")
+
+
+def _core_seconds(t: xr.Dataset) -> np.ndarray:
+    """Return each trial's share of its job's processor time, NaN where a GPU did the work."""
+    on_cpu = str(t.attrs.get("device", "")).startswith("cpu")
+    seconds = t.attrs.get("core_seconds", np.nan) if on_cpu else np.nan
+    return np.full(t.sizes["trial"], seconds / t.sizes["trial"])

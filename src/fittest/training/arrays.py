@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from fittest.cells import Cell, Intervention, parse_intervention
-from fittest.fourier import circle_frequencies
-from fittest.interventions import construct, keep, scale
+from fittest.cells import Cell
+from fittest.interventions import Trial, parse_intervention
 from fittest.protocol import Protocol
 from fittest.seeds import draw_embedding, stream
 from fittest.task import draw_training_pairs
@@ -132,7 +131,7 @@ def _initial_trial(
         return stream(seed, role, embedding=cell.base_index, trial=number, shape=shape)
 
     intervention = parse_intervention(cell.intervention)
-    embedding, named = _intervene(base, intervention, rng, signal)
+    embedding, named = intervention.apply(Trial(base, lambda role: rng(role, (p, d)), signal))
     mlp = draw_mlp(
         rng("mlp", (p, d, width), "mlp" in protocol.redraw), p, d, width, protocol.init.mlp
     )
@@ -144,26 +143,3 @@ def _initial_trial(
         pairs[None],
         np.array([named], dtype=np.int64).reshape(1, len(named)),
     )
-
-
-def _intervene(
-    base: np.ndarray, what: Intervention, rng: object, signal: np.ndarray | None
-) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Apply an intervention; return the embedding and the circles it named."""
-    p, d = base.shape
-    if what.kind == "scale":
-        return scale(base, what.frequencies[0], what.factor), what.frequencies
-    if what.kind == "construct":
-        return construct(rng("construction", (p, d)), p, d, what.factor, what.phase)  # type: ignore[operator]
-    if what.kind == "none":
-        return base, ()
-    named = what.frequencies
-    if what.kind == "keep-strongest":
-        if signal is None:
-            raise ValueError("keep-strongest needs the final signals of the unperturbed trial")
-        named = tuple(int(i) + 1 for i in np.argsort(-signal, kind="stable")[: what.count])
-    elif what.kind == "keep-random":
-        ks = circle_frequencies(p)
-        draw = rng("keep", (p, d))  # type: ignore[operator]
-        named = tuple(int(k) for k in draw.choice(ks, what.count, replace=False))
-    return keep(base, named), named
