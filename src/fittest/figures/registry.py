@@ -36,6 +36,7 @@ def _both(experiment: str) -> tuple[str, ...]:
 
 
 _HEADLINE = "initial-signal"
+_RATES = (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv")
 _ALL = (
     Figure(
         "figure_2",
@@ -54,8 +55,21 @@ _ALL = (
     ),
     Figure(
         "figure_6",
-        "Fig. 6 left: survival rate against initial signal.",
-        (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv"),
+        "Fig. 6: survival against initial signal, of a perturbed circle, and of constructed ones.",
+        (
+            *_RATES,
+            "statistics/perturbation/perturbation.csv",
+            "statistics/construction/construction.csv",
+        ),
+    ),
+    Figure(
+        "figure_7",
+        "Fig. 7: gradient by fate, survival against gradient, and the line of a linear SVM.",
+        (
+            "tables/gradient/survival.nc",
+            "statistics/gradient/gradient.csv",
+            "statistics/gradient/svm.csv",
+        ),
     ),
     Figure(
         "figure_10",
@@ -63,9 +77,19 @@ _ALL = (
         ("statistics/weight-decay/counts.csv",),
     ),
     Figure(
+        "figure_11",
+        "Fig. 11: initial circularity against dimension, and by fate.",
+        ("statistics/dimension/circularity.csv",),
+    ),
+    Figure(
         "figure_14",
         "Fig. 14: number of circles against every modulus, primes marked.",
         ("statistics/modulus-all/counts.csv",),
+    ),
+    Figure(
+        "signal_survival",
+        "Survival rate of every circle against its initial signal (Fig. 6 left, by itself).",
+        _RATES,
     ),
     Figure(
         "arithmetic",

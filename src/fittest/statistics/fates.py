@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 
+RULE = "absolute"
+"""The survival rule of Fig. 7 and the support vector machine, as in the paper."""
+
+UPDATE = 4
+"""The update whose gradient the machine is given, as in the paper."""
+
 _BINS = 30
 
 

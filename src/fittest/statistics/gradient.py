@@ -10,11 +10,8 @@ import xarray as xr
 
 from fittest.fitness import logistic_slope
 from fittest.intervals import SEED, quiet, wilson
-from fittest.statistics.fates import histogram
+from fittest.statistics.fates import RULE, histogram
 from fittest.statistics.selection import on_axes
-
-RULE = "absolute"
-"""The survival rule of this figure in the paper."""
 
 COLUMNS = (
     "statistic",

@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.svm import SVC
 
 from fittest.intervals import RESAMPLES, SEED, interval, quiet, resample
-from fittest.statistics.gradient import RULE
+from fittest.statistics.fates import RULE, UPDATE
 from fittest.statistics.selection import on_axes
 
 COLUMNS = (
@@ -28,9 +28,6 @@ COLUMNS = (
     "n_circles",
     "method",
 )
-
-UPDATE = 4
-"""The update whose gradient is a feature, as in the paper."""
 
 RECIPES = {
     "paper": "features unscaled, random 80/20 split of circles",
