@@ -60,7 +60,8 @@ for experiment, values in (("modulus", [7, 11, 13]), ("weight-decay", [0, 0.01, 
 # Without weight decay every circle stays.
 assert counts["estimate"].iloc[0] == 6, counts
 
-names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_10", "figure_14")
+names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_7", "figure_10", "figure_11")
+names += ("figure_14", "signal_survival")
 names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):

@@ -9,7 +9,7 @@ from fittest.training.fingerprint import fingerprint
 from fittest.training.version import TRAINING_VERSION
 
 TRAINING_RULES = {"draw_embedding", "train"}
-FIGURES = {"figure_2", "figure_3", "figure_6", "decision_time"}
+FIGURES = {"figure_2", "figure_3", "signal_survival", "decision_time"}
 
 
 def figures_of(plan) -> set[str]:
@@ -137,7 +137,7 @@ def test_how_survival_is_judged_remakes_tables_and_trains_nothing(finished, tiny
     assert experiments_of(plan, "survival") == ["initial-signal", "mine"]
     assert experiments_of(plan, "rates") == ["initial-signal", "mine"]
     assert experiments_of(plan, "timeline") == ["initial-signal"]
-    assert {"figure_6", "decision_time"} <= figures_of(plan)
+    assert {"signal_survival", "decision_time"} <= figures_of(plan)
 
 
 # A file was deleted
@@ -186,7 +186,7 @@ def test_changed_statistics_remake_statistics_and_their_figures_and_train_nothin
     finished.append("src/fittest/statistics/correlation.py", "\nCHANGED = True\n")
     plan = finished.plan()
     assert plan.jobs == {"correlation": 1, "draw_figure": 1}
-    assert figures_of(plan) == {"figure_6"}
+    assert figures_of(plan) == {"signal_survival"}
 
 
 def test_what_statistics_share_remakes_them_all_and_trains_nothing(finished):

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from fittest.figures import signal_survival, style
 from fittest.figures.numbers import last, number, spread
@@ -144,6 +145,7 @@ def _construction(ax: Axes, frame: pd.DataFrame) -> None:
         )
     shares = _named(frame, "construction")
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.set_ylim(-0.04, 1.04)
     ax.set_xlabel("second circle's initial signal\nover the larger's, r")
     ax.set_ylabel(f"share of trials at step {int(some['horizon'].iloc[0]):,}")

@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fittest.figures import style
 from fittest.figures.fates import LOOKS, histogram
@@ -17,7 +18,10 @@ from fittest.statistics.fates import RULE, UPDATE
 SHOWN_TRIALS = 100
 """Trials whose circles are shown as points: more would hide each other."""
 
-_RECIPES = {"paper": ("as published", "-"), "by-trial": ("standardised", "--")}
+_RECIPES = {
+    "paper": ("as published", "-", "black"),
+    "by-trial": ("standardised", "--", style.COLOURS[0]),
+}
 
 
 def data(survival: xr.Dataset, gradient: pd.DataFrame, svm: pd.DataFrame) -> pd.DataFrame:
@@ -72,6 +76,9 @@ def draw(frame: pd.DataFrame) -> Figure:
     axes[0].set_title(f"{trials:,} trials\nfate at step {step:,}", loc="left", fontsize=8)
     _rates(axes[1], gradient, step)
     _plane(axes[2], frame)
+    for ax in axes:
+        if ax.has_data():
+            ax.xaxis.set_major_locator(MaxNLocator(4))
     return figure
 
 
@@ -103,10 +110,10 @@ def _rates(ax: Axes, gradient: pd.DataFrame, step: int) -> None:
             label=f"{int(update)}",
         )
     ax.axhline(rates["baseline"].iloc[-1], color="black", lw=0.8, ls=":", label="all")
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(-0.02, 1.04)
     ax.set_xlabel("mean gradient of a tenth")
     ax.set_ylabel(f"survival rate at step {step:,}")
-    ax.legend(title="update", title_fontsize=7, fontsize=7)
+    ax.legend(title="update", title_fontsize=7, fontsize=7, loc="upper left")
     slope = gradient[gradient["statistic"] == "logistic_slope"].iloc[-1]
     ax.set_title(
         f"log-odds per SD at update {int(slope['update'])}:\n{number(slope)}",
@@ -136,12 +143,12 @@ def _plane(ax: Axes, frame: pd.DataFrame) -> None:
         )
     x, y = ax.get_xlim(), ax.get_ylim()
     title = []
-    for recipe, (name, dashes) in _RECIPES.items():
+    for recipe, (name, dashes, colour) in _RECIPES.items():
         found = _scores(frame, recipe)
         weights = found.loc[["weight_gradient", "weight_signal"], "estimate"].to_numpy(float)
         ends = crossing(weights, float(found.loc["intercept", "estimate"]), x, y)
         where = "" if len(ends) == 2 else ", out of view"
-        ax.plot(*ends.T if len(ends) == 2 else ([], []), color="black", lw=1, ls=dashes,
+        ax.plot(*ends.T if len(ends) == 2 else ([], []), color=colour, lw=1.2, ls=dashes,
                 label=f"SVM {name}{where}")  # fmt: skip
         gain = found.loc["accuracy_gain"]
         title.append(f"{name}: {number(gain)}")

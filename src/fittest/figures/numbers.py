@@ -10,8 +10,13 @@ def number(row: pd.Series) -> str:
     """Return an estimate with its 95% interval, or `undefined`."""
     if np.isnan(row["estimate"]):
         return "undefined"
-    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else ""
-    return f"{row['estimate']:.2f}{interval}"
+    estimate, low, high = (_text(row[name]) for name in ("estimate", "low", "high"))
+    return f"{estimate} [{low}, {high}]" if np.isfinite(row["low"]) else estimate
+
+
+def _text(value: float) -> str:
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text
 
 
 def spread(

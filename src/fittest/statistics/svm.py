@@ -88,7 +88,7 @@ def svm(survival: xr.Dataset) -> pd.DataFrame:
 def _judged(x: np.ndarray, y: np.ndarray, trial: np.ndarray, recipe: str) -> list[dict[str, Any]]:
     """Return the rows of a recipe; x is (circle, 2), y whether it survived."""
     n_trials = len(np.unique(trial))
-    train, test = _split(trial, recipe)
+    train, test = split(trial, recipe)
     line, scores = np.full(3, np.nan), {}
     if len(np.unique(y[train])) == 2:
         line = fit_line(x[train], y[train], standardise=recipe == "by-trial")
@@ -126,8 +126,8 @@ def _judged(x: np.ndarray, y: np.ndarray, trial: np.ndarray, recipe: str) -> lis
     ]
 
 
-def _split(trial: np.ndarray, recipe: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to train and to test on; none where there are too few."""
+def split(trial: np.ndarray, recipe: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train and to test on, by a recipe of `RECIPES`; none for one trial."""
     by_trial = recipe == "by-trial"
     if len(np.unique(trial)) < 2:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
