@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from fittest.figures import figure_7, figure_11
 from fittest.figures.drawing import save
+from fittest.fourier import circularity as circularity_of
 from fittest.statistics.circularity import COLUMNS as CIRCULARITY
 from fittest.statistics.circularity import circularity
 from fittest.statistics.gradient import COLUMNS as GRADIENT
@@ -210,6 +211,17 @@ def test_means_follow_the_identity_and_the_gap_is_the_largest():
     assert gap["estimate"] == pytest.approx(0.05, abs=0.01)
     assert gap["low"] < gap["estimate"] < gap["high"]
     assert (gap[["n_trials", "n_values", "n_least"]] == [90, 3, 30]).all()
+
+
+def test_the_circularity_of_random_embeddings_is_what_algebra_gives():
+    rng = np.random.default_rng(0)
+    values = [
+        [circularity_of(rng.standard_normal((13, d))) for _ in range(200)] for d in (8, 24, 100)
+    ]
+    fate = np.zeros((3, 200, 6))
+    frame = circularity(survival_table(fate, {"d": [8, 24, 100]}, circularity=values))
+    assert one(frame, "expected_gap")["estimate"] < 0.02
+    assert one(frame, "identity_gap")["estimate"] > 0.05
 
 
 @pytest.mark.parametrize("effect", [0.0, 2.0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -26,11 +27,14 @@ def data(circularity: pd.DataFrame) -> pd.DataFrame:
 def caption(frame: pd.DataFrame) -> str:
     """Return the caption, its numbers from the tidy data."""
     means = frame[frame["statistic"] == "circularity"]
-    gap, auc = (frame[frame["statistic"] == name].iloc[0] for name in ("identity_gap", "auc"))
+    names = ("identity_gap", "expected_gap", "auc")
+    gap, expected, auc = (frame[frame["statistic"] == name].iloc[0] for name in names)
     return (
         f"Mean initial circularity against embedding dimension ({len(means)} values, "
-        f"{int(gap['n_trials']):,} trials) with 95% intervals over trials, and d/(d + p), which it "
-        f"follows for random embeddings: at most {gap['estimate']:.3f} from it. And circularity by "
+        f"{int(gap['n_trials']):,} trials) with 95% intervals over trials. It follows from algebra "
+        f"for random embeddings: at most {gap['estimate']:.3f} from d/(d + p), and "
+        f"{expected['estimate']:.3f} from (d + 1)/(d + p − 1), which counts few dimensions too. "
+        "And circularity by "
         f"fate at step {int(auc['horizon']):,} and d = {int(auc['d'])}: ROC AUC for survival among "
         f"a trial's circles {number(auc)} over {int(auc['n_trials'])} trials, chance 0.5."
     )
@@ -64,12 +68,19 @@ def _dimension(ax: Axes, frame: pd.DataFrame) -> None:
         means["estimate"],
         yerr=spread(means),
         fmt="o",
-        ms=3,
+        ms=2.5,
         elinewidth=0.8,
         color=style.COLOURS[0],
         label="mean, 95% interval over trials",
     )
-    ax.plot(means["d"], means["baseline"], color="black", lw=0.8, ls="--", label="d/(d + p)")
+    first = means.iloc[0]
+    p = first["d"] / first["baseline"] - first["d"]
+    d = np.linspace(means["d"].min(), means["d"].max(), 200)
+    for values, dashes, label in (
+        (d / (d + p), "--", "d/(d + p)"),
+        ((d + 1) / (d + p - 1), ":", "(d + 1)/(d + p − 1)"),
+    ):
+        ax.plot(d, values, color="black", lw=0.9, ls=dashes, zorder=3, label=label)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("embedding dimension d")
     ax.set_ylabel("initial circularity")

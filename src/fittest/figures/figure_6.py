@@ -73,7 +73,7 @@ def draw(frame: pd.DataFrame) -> Figure:
 
 
 def _signal(ax: Axes, frame: pd.DataFrame) -> None:
-    signal_survival.panel(ax, frame)
+    signal_survival.panel(ax, frame, size=2)
     found = _named(frame, "statistic")
     points = frame[frame["panel"] == "rate"]
     ax.set_title(
@@ -93,16 +93,10 @@ def _perturbation(ax: Axes, frame: pd.DataFrame) -> None:
         return
     for rank, (embedding, cells) in enumerate(some.groupby("embedding")):
         cells = cells.sort_values("distance")
-        ax.errorbar(
-            cells["distance"],
-            cells["estimate"],
-            yerr=spread(cells),
-            marker="o",
-            ms=2,
-            lw=0.9,
-            elinewidth=0.4,
-            label=f"{int(embedding)}",
-            **style.survivor_look(rank),
+        look = style.survivor_look(rank)
+        ax.plot(cells["distance"], cells["estimate"], lw=1, label=f"{int(embedding)}", **look)
+        ax.fill_between(
+            cells["distance"], cells["low"], cells["high"], color=look["color"], alpha=0.12, lw=0
         )
     fifths = _named(frame, "perturbation")
     left, right = ax.get_xlim()
@@ -149,7 +143,7 @@ def _construction(ax: Axes, frame: pd.DataFrame) -> None:
     ax.set_ylim(-0.04, 1.04)
     ax.set_xlabel("second circle's initial signal\nover the larger's, r")
     ax.set_ylabel(f"share of trials at step {int(some['horizon'].iloc[0]):,}")
-    ax.legend(fontsize=7)
+    ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, 0.93))
     ax.set_title(
         f"{int(shares.loc['second_spearman', 'n_trials']):,} trials, "
         f"{int(shares.loc['second_spearman', 'n_values'])} ratios\n"

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fittest.figures import style
 from fittest.figures.fates import LOOKS, histogram
@@ -71,7 +71,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     gradient = frame[frame["panel"] == "gradient"]
     step = int(frame["horizon"].iloc[0])
     histogram(axes[0], gradient[gradient["statistic"] == "histogram"])
-    axes[0].set_xlabel(f"gradient at update {UPDATE}")
+    axes[0].set_xlabel(f"gradient at update {UPDATE} (%)")
     trials = int(_slopes(frame)["n_trials"].max())
     axes[0].set_title(f"{trials:,} trials\nfate at step {step:,}", loc="left", fontsize=8)
     _rates(axes[1], gradient, step)
@@ -79,6 +79,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     for ax in axes:
         if ax.has_data():
             ax.xaxis.set_major_locator(MaxNLocator(4))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:g}"))
     return figure
 
 
@@ -111,7 +112,7 @@ def _rates(ax: Axes, gradient: pd.DataFrame, step: int) -> None:
         )
     ax.axhline(rates["baseline"].iloc[-1], color="black", lw=0.8, ls=":", label="all")
     ax.set_ylim(-0.02, 1.04)
-    ax.set_xlabel("mean gradient of a tenth")
+    ax.set_xlabel("mean gradient of a tenth (%)")
     ax.set_ylabel(f"survival rate at step {step:,}")
     ax.legend(title="update", title_fontsize=7, fontsize=7, loc="upper left")
     slope = gradient[gradient["statistic"] == "logistic_slope"].iloc[-1]
@@ -154,7 +155,7 @@ def _plane(ax: Axes, frame: pd.DataFrame) -> None:
         title.append(f"{name}: {number(gain)}")
     ax.set_xlim(x)
     ax.set_ylim(y[0], y[1] + 0.45 * (y[1] - y[0]))  # room for the legend
-    ax.set_xlabel(f"gradient at update {UPDATE}")
+    ax.set_xlabel(f"gradient at update {UPDATE} (%)")
     ax.set_ylabel("initial signal $S_k$ (embedding unit)")
     ax.legend(loc="upper left", fontsize=7, markerscale=3)
     ax.set_title("accuracy over always “dead”\n" + "\n".join(title), loc="left", fontsize=8)

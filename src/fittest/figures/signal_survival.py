@@ -77,8 +77,8 @@ def draw(frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def panel(ax: Axes, frame: pd.DataFrame) -> None:
-    """Draw points and line."""
+def panel(ax: Axes, frame: pd.DataFrame, size: float = 3) -> None:
+    """Draw points, of a size given, and line."""
     points = frame[frame["panel"] == "rate"]
     found = frame[frame["panel"] == "statistic"].set_index("statistic")
     ax.errorbar(
@@ -86,7 +86,7 @@ def panel(ax: Axes, frame: pd.DataFrame) -> None:
         points["rate"],
         yerr=spread(points, "rate", "rate_low", "rate_high"),
         fmt="o",
-        ms=3,
+        ms=size,
         lw=0.6,
         color=style.COLOURS[0],
         ecolor="#9EC5DE",

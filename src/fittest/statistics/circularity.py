@@ -46,8 +46,9 @@ def circularity(survival: xr.Dataset) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `COLUMNS`. At step 0: `circularity`, the mean at each `d`, whose baseline is what
-        algebra gives for N(0, 1) entries, d/(d + p); `identity_gap`, the largest distance of mean
-        and baseline over d. For every rule and horizon at the largest d: `auc`, and `histogram`,
+        algebra gives for many N(0, 1) entries, d/(d + p); `identity_gap`, the largest distance of
+        mean and baseline over d; and `expected_gap`, that from (d + 1)/(d + p - 1), which algebra
+        gives for few. For every rule and horizon at the largest d: `auc`, and `histogram`,
         the share of the circles of each fate in a bin.
 
     Raises
@@ -57,12 +58,12 @@ def circularity(survival: xr.Dataset) -> pd.DataFrame:
     """
     table = on_axes(survival, "d").sortby("d")
     values = table["d"].values.astype(float)
-    identity = values / (values + float(table["p"]))
+    p = float(table["p"])
     circles = table["circularity"].transpose("d", "trial", "frequency").values
     with quiet():
         means = np.nanmean(circles, axis=-1)  # of each trial, (d, trial)
     rows: list[dict[str, Any]] = [
-        {"rule": "", "horizon": 0, **row} for row in _means(values, means, identity)
+        {"rule": "", "horizon": 0, **row} for row in _means(values, means, p)
     ]
     last = circles[-1]
     for rule in table["rule"].values:
@@ -87,26 +88,29 @@ def circularity(survival: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _means(values: np.ndarray, means: np.ndarray, identity: np.ndarray) -> list[dict[str, Any]]:
-    """Return the mean at each d and the largest gap; means of shape (d, trial)."""
+def _means(values: np.ndarray, means: np.ndarray, p: float) -> list[dict[str, Any]]:
+    """Return the mean at each d and its largest distances from algebra; means are (d, trial)."""
     rows, gaps, drawn = [], [], []
-    for value, some, baseline in zip(values, means, identity, strict=True):
+    for d, some in zip(values, means, strict=True):
         some = some[np.isfinite(some)]
         n = len(some)
         if not n:
             continue
+        # E|F_k·u|² along u = Re F_k/|Re F_k| is p(d + 1)/2, and of every other bin p: the ratio of
+        # expectations is (d + 1)/(d + p - 1), and d/(d + p) its limit.
+        algebra = np.array([d / (d + p), (d + 1) / (d + p - 1)])
         again = resample(n, np.random.default_rng(SEED), RESAMPLES) @ some / n
-        gaps.append(abs(some.mean() - baseline))
-        drawn.append(np.abs(again - baseline))
+        gaps.append(np.abs(some.mean() - algebra))
+        drawn.append(np.abs(again[:, None] - algebra))
         low, high = interval(again, n)
         rows.append(
             {
                 "statistic": "circularity",
-                "d": value,
+                "d": d,
                 "estimate": some.mean(),
                 "low": float(low),
                 "high": float(high),
-                "baseline": baseline,
+                "baseline": algebra[0],
                 "n_trials": n,
                 "n_values": 1,
                 "n_least": n,
@@ -115,17 +119,25 @@ def _means(values: np.ndarray, means: np.ndarray, identity: np.ndarray) -> list[
             }
         )
     sizes = [row["n_trials"] for row in rows]
-    ends = interval(np.max(drawn, axis=0), min(sizes)) if sizes else (np.nan, np.nan)
-    gap = {
-        "statistic": "identity_gap",
-        "estimate": max(gaps, default=np.nan),
-        "low": float(ends[0]),
-        "high": float(ends[1]),
-        "baseline": 0.0,
-        "n_trials": sum(sizes),
-        "n_values": len(sizes),
-        "n_least": min(sizes, default=0),
-        "method": "largest distance over d of mean circularity from d/(d + p); percentile "
-        f"bootstrap over trials within each d, {RESAMPLES} resamples",
-    }
-    return [*rows, gap]
+    for i, (name, formula) in enumerate(
+        (("identity_gap", "d/(d + p)"), ("expected_gap", "(d + 1)/(d + p - 1)"))
+    ):
+        estimate = low = high = np.nan
+        if sizes:
+            estimate = np.max(gaps, axis=0)[i]
+            low, high = interval(np.max(drawn, axis=0)[:, i], min(sizes))
+        rows.append(
+            {
+                "statistic": name,
+                "estimate": estimate,
+                "low": float(low),
+                "high": float(high),
+                "baseline": 0.0,
+                "n_trials": sum(sizes),
+                "n_values": len(sizes),
+                "n_least": min(sizes, default=0),
+                "method": f"largest distance over d of mean circularity from {formula}; percentile "
+                f"bootstrap over trials within each d, {RESAMPLES} resamples",
+            }
+        )
+    return rows
