@@ -59,12 +59,20 @@ for experiment, values in (("modulus", [7, 11, 13]), ("weight-decay", [0, 0.01, 
     np.testing.assert_allclose(counts["estimate"], mean)
 # Without weight decay every circle stays.
 assert counts["estimate"].iloc[0] == 6, counts
+# With every circle kept a stored network is the one whose losses training recorded.
+kept = xr.open_dataset(folder / "tables/collaboration/kept.nc", engine="h5netcdf")
+source = xr.open_dataset(folder / "tables/collaboration/survival.nc", engine="h5netcdf")
+recorded = source.sel(horizon=600)
+every = (135 * recorded["train_loss"] + 34 * recorded["test_loss"]) / 169
+np.testing.assert_allclose(kept["whole_loss"].sel(step=600), every, rtol=1e-4)
+fails = pd.read_csv(folder / "statistics/collaboration/kept.csv").set_index("statistic")
+assert fails.loc["one_fails", "n_trials"] == 4, fails
 
-names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_7", "figure_10", "figure_11")
-names += ("figure_14", "signal_survival")
+names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_7", "figure_8", "figure_10")
+names += ("figure_11", "figure_14", "signal_survival")
 names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
         path = folder / f"figures/{name}.{suffix}"
         assert path.stat().st_size > (100 if path.suffix == ".csv" else 1000), path
-print("smoke design: initial signals, accuracy, survivors, counts, engines and figures are right")
+print("smoke design: signals, accuracy, survivors, counts, engines, kept sets, figures are right")

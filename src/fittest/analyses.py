@@ -56,6 +56,10 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
+    "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
+    "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
+    "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
     "named": Kind(f"{_TABLES}.named:gather_named", _ALL),
 }
 """Kind of table → how it is made."""
@@ -65,6 +69,10 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
+    "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
+    "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
+    "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
     "perturbation": Kind(f"{_STATISTICS}.perturbation:perturbation", ("survival",)),
     "construction": Kind(f"{_STATISTICS}.construction:construction", ("survival", "named")),
     "gradient": Kind(f"{_STATISTICS}.gradient:gradient", ("survival",)),
@@ -86,6 +94,8 @@ class Analysis:
         Kinds of tables that figures need and no statistic reads; those that one reads are there.
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
+    networks
+        Whether it needs whole networks, which a protocol must store.
     intervention
         First word of the interventions that it is about; all are of one circle, or one phase.
     """
@@ -94,17 +104,25 @@ class Analysis:
     statistics: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     compares: bool = False
+    networks: bool = False
     intervention: str = ""
 
 
 ANALYSES = {
-    "initial-signal": Analysis(("embedding",), ("correlation", "decision"), ("trial",)),
+    "initial-signal": Analysis(
+        ("embedding",),
+        ("correlation", "decision", "generalisation", "interactions"),
+        ("trial", "example"),
+    ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
     "dimension": Analysis(("d",), ("counts", "circularity")),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "collaboration": Analysis((), ("kept",), networks=True),
+    "ode": Analysis(("d",), ("dynamics",)),
+    "width": Analysis(("width",), ("dynamics",)),
     "perturbation": Analysis(
         ("embedding", "intervention"), ("perturbation",), intervention="scale"
     ),

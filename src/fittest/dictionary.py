@@ -12,7 +12,7 @@ import xarray as xr
 from fittest.cells import AXES
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.examples import embedding_example, examples, trajectory_example
-from fittest.trajectories import SCHEMA
+from fittest.trajectory_schema import SCHEMA
 
 ATTRIBUTES = {
     "title": "one line for people",
@@ -47,7 +47,7 @@ ATTRIBUTES = {
 COLUMNS = {
     "statistic": "which number, see above",
     "rule": "survival rule",
-    "horizon": "step at which survival is evaluated",
+    "horizon": "step at which survival is evaluated, or last step that the number is about",
     "estimate": "the number",
     "low": "lower end of its 95% interval, or the least where `method` says so",
     "high": "upper end of its 95% interval, or the most where `method` says so",
@@ -87,11 +87,24 @@ COLUMNS = {
     "trial": "trial number",
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
+    "set": "kept set of circle i: `one` {i}; `two` {strongest, i}; `three` {strongest, third "
+    "strongest survivor, i}; `all`: the whole network",
+    "kept": "circles in the kept set; -1 where too few survive to make it",
+    "loss": "mean loss on all pairs (nats)",
+    "fit": "kind of differential equation",
+    "d_range": "values of the axis that a row pools, empty where it is about one of them",
+    "n_least": "fewest trials of any group (value of the axis, embedding or cell) that has some",
+    "n_fitted": "fewest trials that a fit had",
+    "n_comparisons": "coefficients between survivors, or pairs of trials that share one",
+    "path": "`observed`, or what tells the signal: the rollout of a fit, or a closed form",
+    "source": "frequency k of the circle that acts",
+    "source_survived": "1 if that circle survived, 0 died, -1 missing",
+    "coefficient": "what the source does to the circle (per step)",
+    "r_squared": "R² of the change of a signal in one step, mean over circles",
     "distance": "in `arithmetic`, largest relative difference of signal among a trial's survivors; "
     "of a perturbed circle, its initial signal minus the mean of the others (embedding unit), and "
     "of a fifth, where it begins",
     "factor": "factor by which the circle's initial signal was multiplied",
-    "n_least": "fewest trials of any value or cell that it comes from",
     "ratio": "initial signal of the second constructed circle over the first's",
     "n_draws": "pairs of circles drawn that it comes from; trials at several ratios share them",
     "update": "optimiser update i, whose gradient it is about",
@@ -133,8 +146,7 @@ def data_dictionary() -> str:
         "A shared base embedding and its DFT over tokens. One file for each (p, d, index).\n",
         *_found_variables({"float64": embedding}),
         f"\n## Trajectories: `trajectories/PROTOCOL/{axes}/trials~FIRST-LAST.h5`\n",
-        "The recorded life of one block of trials of one cell. `named_frequency` is present only "
-        "where the intervention names circles.\n",
+        "The recorded life of one block of trials of one cell.\n",
         _row("variable", "dims", "type", "unit", "meaning"),
         "|---|---|---|---|---|",
         *(
@@ -143,7 +155,7 @@ def data_dictionary() -> str:
                 ", ".join(v.dims),
                 "flag" if v.flag else v.dtype,
                 v.units,
-                v.long_name + ("" if v.always else " (some interventions only)"),
+                v.long_name + (f" (only {v.only})" if v.only else ""),
             )
             for name, v in SCHEMA.items()
         ),

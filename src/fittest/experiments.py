@@ -25,10 +25,7 @@ _MOST_JOBS = 1_000_000
 _PLANNED = (
     "frozen",
     "ablation",
-    "collaboration",
-    "ode",
     "protocol",
-    "width",
 )
 KNOWN = (*ANALYSES, *_PLANNED)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
@@ -169,10 +166,10 @@ def _analysis_problems(
     for axis, size in sizes.items():
         if axis not in analysis.varies and size > 1:
             key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
-            varied = f"{' and '.join(analysis.varies)} only" if analysis.varies else "no axis"
+            along = f"{' and '.join(analysis.varies)} only, not" if analysis.varies else "not"
             yield (
-                f"{key}: {name} varies {varied}, not {axis}. Give one value, or give the "
-                "experiment another name"
+                f"{key}: {name} varies {along} {axis}. Give one "
+                "value, or give the experiment another name"
             )
     if analysis.intervention:
         yield from _intervention_problems(name, analysis.intervention, experiment)
@@ -184,6 +181,13 @@ def _analysis_problems(
     if analysis.compares and all(sizes[axis] < 2 for axis in analysis.varies):
         key = {"protocol": "protocol", "engine": "engines"}[analysis.varies[0]]
         yield f"{key}: {name} compares two or more: name them in a list"
+    for protocol in experiment.protocol:
+        if analysis.networks and protocol in protocols and not protocols[protocol].record.networks:
+            yield (
+                f"protocol: {name} needs whole networks, and protocol {protocol!r} stores none. "
+                "Give it a protocol with `record: {networks: 100}`, or give the experiment another "
+                "name"
+            )
     drawn = {
         key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
         for key in ("init", "train_share", "redraw", "steps", "record")

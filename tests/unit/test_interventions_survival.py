@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from fittest.cells import Cell
-from fittest.errors import FileError
+from fittest.design import parse_design
+from fittest.errors import DesignError, FileError
 from fittest.figures import figure_6
 from fittest.figures.drawing import save
 from fittest.intervals import at_least_wilson, wilson
@@ -254,3 +255,46 @@ def test_figure_6_of_trials_that_all_diverged_says_so(inputs):
     texts = [[t.get_text() for t in ax.texts] for ax in figure_6.draw(frame).axes]
     assert texts[1:] == [["no trial"], ["no trial"]]
     assert "undefined" in figure_6.caption(frame)
+
+
+# What a design may ask for
+
+
+@pytest.mark.parametrize(
+    ("name", "axes", "says"),
+    [
+        ("perturbation", {}, "is about 'scale' interventions, not 'none'"),
+        ("perturbation", {"intervention": ["scale-2-1", "scale-3-1"]}, "name several circles"),
+        (
+            "perturbation",
+            {"embedding": "redrawn", "intervention": "scale-2-1"},
+            "compares shared embeddings",
+        ),
+        ("construction", {"intervention": "scale-2-1"}, "is about 'construct' interventions"),
+        (
+            "construction",
+            {"intervention": ["construct-line-1", "construct-circle-1"]},
+            "name several phases",
+        ),
+        ("gradient", {"embedding": [0, 1]}, "not embedding"),
+    ],
+)
+def test_a_design_that_these_statistics_would_refuse_is_refused_before_training(name, axes, says):
+    with pytest.raises(DesignError, match=says):
+        parse_design({"block": 1, "experiments": {name: {"trials": 1, "axes": axes}}})
+
+
+def test_the_papers_perturbation_and_construction_are_allowed():
+    scale = {"scale": {"frequency": 25, "factor": {"linspace": [0.85, 1.15, 50]}}}
+    built = {"construct": {"ratio": {"geomspace": [0.0183156389, 1.0, 16]}}}
+    design = parse_design(
+        {
+            "block": 1,
+            "experiments": {
+                "perturbation": {"trials": 1, "axes": {"embedding": [0, 1], "intervention": scale}},
+                "construction": {"trials": 1, "axes": {"intervention": built}},
+            },
+        }
+    )
+    assert len(design.experiments["perturbation"].cells()) == 100
+    assert len(design.experiments["construction"].cells()) == 16

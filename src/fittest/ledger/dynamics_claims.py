@@ -11,6 +11,7 @@ _CIRCULARITY = "statistics/dimension/circularity.csv"
 _GRADIENTS = "statistics/initial-signal/gradients.csv"
 _ODE_STEPS = 1000
 _LARGE_D = {"d_range": "d>=64"}
+_ALL_D = {"d_range": "all"}
 
 
 def _ode(text: str, statistic: str, region: Region, **keys: str) -> Part:
@@ -103,6 +104,8 @@ DYNAMICS_CLAIMS = (
                 "median relative error of survivors' signals over steps 0 to 1,000",
                 "closed_form_error",
                 below(0.1),
+                fit="ols",
+                **_ALL_D,
             ),
         ),
     ),
@@ -112,13 +115,14 @@ DYNAMICS_CLAIMS = (
         "With quadratic terms the fit is nearly perfect, and rolling it out is unstable",
         "R² near 1",
         (
-            _ode("median R²", "r_squared", above(0.99), fit="lotka-volterra"),
+            _ode("median R²", "r_squared", above(0.99), fit="lotka-volterra", **_ALL_D),
             _ode(
                 "share of trials whose rollout goes beyond ten times the range of the data before "
                 "step 1,000",
                 "left_data_share",
                 above(0.5),
                 fit="lotka-volterra",
+                **_ALL_D,
             ),
         ),
     ),
