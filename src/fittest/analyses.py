@@ -65,6 +65,7 @@ TABLES = {
     "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
     "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
     "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
+    "named": Kind(f"{_TABLES}.named:gather_named", _ALL),
 }
 """Kind of table → how it is made."""
 
@@ -87,6 +88,11 @@ STATISTICS = {
     "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
     "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
     "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
+    "perturbation": Kind(f"{_STATISTICS}.perturbation:perturbation", ("survival",)),
+    "construction": Kind(f"{_STATISTICS}.construction:construction", ("survival", "named")),
+    "gradient": Kind(f"{_STATISTICS}.gradient:gradient", ("survival",)),
+    "svm": Kind(f"{_STATISTICS}.svm:svm", ("survival",)),
+    "circularity": Kind(f"{_STATISTICS}.circularity:circularity", ("survival",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -105,6 +111,8 @@ class Analysis:
         Whether the very same trials are trained in several ways, and the ways are the axis.
     networks
         Whether it needs whole networks, which a protocol must store.
+    intervention
+        First word of the interventions that it is about; all are of one circle, or one phase.
     """
 
     varies: tuple[str, ...]
@@ -112,6 +120,7 @@ class Analysis:
     tables: tuple[str, ...] = ()
     compares: bool = False
     networks: bool = False
+    intervention: str = ""
 
 
 ANALYSES = {
@@ -134,7 +143,7 @@ ANALYSES = {
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
-    "dimension": Analysis(("d",), ("counts", "rank")),
+    "dimension": Analysis(("d",), ("counts", "rank", "circularity")),
     "weight-decay": Analysis(("weight_decay",), ("counts", "decay")),
     "frozen": Analysis(("d",), ("frozen",)),
     "ablation": Analysis(("intervention",), ("ablation",)),
@@ -142,6 +151,11 @@ ANALYSES = {
     "collaboration": Analysis((), ("kept",), networks=True),
     "ode": Analysis(("d",), ("dynamics",)),
     "width": Analysis(("width",), ("dynamics",)),
+    "perturbation": Analysis(
+        ("embedding", "intervention"), ("perturbation",), intervention="scale"
+    ),
+    "construction": Analysis(("intervention",), ("construction",), intervention="construct"),
+    "gradient": Analysis((), ("gradient", "svm")),
 }
 """Name of an experiment → what is made of it."""
 

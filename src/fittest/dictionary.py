@@ -61,7 +61,7 @@ COLUMNS = {
     "auc": "ROC AUC of the signal as predictor of survival, mean over trials",
     "panel": "part of the figure that the row belongs to",
     "frequency": "Fourier frequency k of the circle",
-    "survived": "1 survived, 0 died, -1 missing",
+    "survived": "1 survived, 0 died, -1 missing; of a histogram, whose it is",
     "gradient_signal": "norm of the DFT of the loss's gradient by the embedding (nats/embedding "
     "unit)",
     "signal": "signal S_k (embedding unit)",
@@ -120,7 +120,7 @@ COLUMNS = {
     "median": "median over trials of the largest test loss in a window of steps (nats)",
     "fit": "kind of differential equation",
     "d_range": "values of the axis that a row pools, empty where it is about one of them",
-    "n_least": "fewest trials of any group (value of the axis, or embedding) that has some; in "
+    "n_least": "fewest trials of any group (value of the axis, embedding or cell) that has some; in "
     "`frozen.csv` and `rank.csv` of any at all",
     "n_fitted": "fewest trials that a fit had",
     "n_comparisons": "coefficients between survivors, or pairs of trials that share one",
@@ -129,6 +129,18 @@ COLUMNS = {
     "source_survived": "1 if that circle survived, 0 died, -1 missing",
     "coefficient": "what the source does to the circle (per step)",
     "r_squared": "R² of the change of a signal in one step, mean over circles",
+    "distance": "in `arithmetic`, largest relative difference of signal among a trial's survivors; "
+    "of a perturbed circle, its initial signal minus the mean of the others (embedding unit), and "
+    "of a fifth, where it begins",
+    "factor": "factor by which the circle's initial signal was multiplied",
+    "ratio": "initial signal of the second constructed circle over the first's",
+    "n_draws": "pairs of circles drawn that it comes from; trials at several ratios share them",
+    "update": "optimiser update i, whose gradient it is about",
+    "gradient": "gradient (S_k(i) - S_k(i-1))/S_k(0) of update i; of a bin, its mean",
+    "bin_low": "lower edge of the bin",
+    "bin_high": "upper edge of the bin",
+    "recipe": "how the support vector machine was trained and tested",
+    "d": "embedding dimension",
 }
 """Column of a CSV file → meaning (unit)."""
 

@@ -24,10 +24,12 @@ from fittest.embeddings import embedding_dataset
 from fittest.figures.registry import FIGURES
 from fittest.files import open_dataset, write_dataset
 from fittest.fourier import circle_frequencies, mean_signal, signals
+from fittest.interventions import Construct, parse_intervention
 from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
 from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
+from fittest.survival import RULES
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -62,8 +64,19 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "collaboration": [("standard", _CELL)],
     "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
     "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],
+    "perturbation": [
+        ("standard", replace(_CELL, embedding=e, intervention=f"scale-3-{factor}"))
+        for e in ("0", "1")
+        for factor in (0.9, 1.1)
+    ],
+    "construction": [
+        ("standard", replace(_CELL, intervention=f"construct-circle-{r}")) for r in (0.5, 1)
+    ],
+    "gradient": [("standard", _CELL)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
+_RULES = {"gradient": "absolute", "svm": "absolute"}
+"""Kind of statistics → the only rule it knows, where that is another than `relative`."""
 _LIKE = {"engines": "arithmetic"}
 """Experiment → another whose made-up files do for it."""
 
@@ -137,7 +150,7 @@ def _made(
     frames = {}
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
-        picked = {"rule": [0], "horizon": [-1]}
+        picked = {"rule": [RULES.index(_RULES.get(name, "relative"))], "horizon": [-1]}
         if name == "agreement":  # compares horizons
             del picked["horizon"]
         some = [
@@ -214,12 +227,19 @@ def _write_made_up(
         cast(Any, record),
         initial_embedding=first[:, 0],
         train_pairs=np.tile(np.arange(p * p * 3 // 5), (trials, 1)),
-        named_frequencies=np.empty((trials, 0), dtype=np.int64),
+        named_frequencies=_named(cell, trials),
         attributes={**TRAINING_ATTRIBUTES, **provenance()},
     )
     path = folder / block.path
     write_trajectories(dataset, path)
     return path
+
+
+def _named(cell: Cell, trials: int) -> np.ndarray:
+    """Return the circles that a cell's intervention names, shape (trial, named)."""
+    what = parse_intervention(cell.intervention)
+    named = (1, 2) if isinstance(what, Construct) else getattr(what, "frequencies", ())
+    return np.tile(np.array(named, dtype=np.int64), (trials, 1))
 
 
 def trajectory_example() -> xr.Dataset:

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.stats import pearsonr
 
 from fittest.errors import DesignError, FileError
-from fittest.figures import decision_time, figure_1, figure_2, figure_3, figure_6
+from fittest.figures import decision_time, figure_1, figure_2, figure_3, signal_survival
 from fittest.figures.drawing import draw_figure, save
 from fittest.files import csv_text, describe, write_dataset
 from fittest.fourier import circle_frequencies
@@ -270,13 +270,13 @@ def test_figure_3_says_frequency_angle_and_increment():
     assert first["angle"].max() < 1e-4
 
 
-def test_figure_6_shows_the_statistics_of_its_table(found):
+def test_the_figure_of_signal_and_survival_shows_the_statistics_of_its_table(found):
     _, rates, frame = found
-    data = figure_6.data(rates, frame)
+    data = signal_survival.data(rates, frame)
     assert (data["panel"] == "rate").sum() == 75
     pooled = data[data["statistic"] == "pearson_pooled"].iloc[0]
     assert pooled["estimate"] == row(frame, "pearson_pooled")["estimate"]
-    title = figure_6.draw(data).axes[0].get_title(loc="left")
+    title = signal_survival.draw(data).axes[0].get_title(loc="left")
     assert "150 trials, 5 embeddings, 75 circles" in title
     assert f"{pooled['estimate']:.2f} [{pooled['low']:.2f}, {pooled['high']:.2f}]" in title
 
@@ -307,8 +307,8 @@ def results(found, trained, paths, tmp_path):
         ("figure_2", figure_2, ["tables/trial.nc"]),
         ("figure_3", figure_3, ["tables/trial.nc"]),
         (
-            "figure_6",
-            figure_6,
+            "signal_survival",
+            signal_survival,
             ["tables/rates.nc", "statistics/initial-signal/correlation.csv"],
         ),
         ("figure_1", figure_1, ["tables/trial.nc"]),
@@ -345,10 +345,13 @@ def test_wrong_missing_or_swapped_inputs_are_refused_in_a_sentence(results, tmp_
     statistics = results / "statistics/initial-signal/correlation.csv"
     trial = results / "tables/trial.nc"
     for command, says in (
-        (["figure", "figure_6", rates], "is drawn from 2 files"),
-        (["figure", "figure_6", statistics, rates], "not HDF5"),
-        (["figure", "figure_6", trial, statistics], "holds 'trial table', not 'rates table'"),
-        (["figure", "figure_6", rates, rates], "cannot be read"),
+        (["figure", "signal_survival", rates], "is drawn from 2 files"),
+        (["figure", "signal_survival", statistics, rates], "not HDF5"),
+        (
+            ["figure", "signal_survival", trial, statistics],
+            "holds 'trial table', not 'rates table'",
+        ),
+        (["figure", "signal_survival", rates, rates], "cannot be read"),
         (["statistics", "correlation", rates], "needs 2 inputs: rates table, survival table"),
         (
             ["statistics", "correlation", trial, rates],

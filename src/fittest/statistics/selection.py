@@ -20,11 +20,24 @@ def by_embedding(table: xr.Dataset) -> xr.Dataset:
     ValueError
         If the experiment varies another axis: these statistics compare embeddings.
     """
-    if "embedding" not in table.dims:
-        table = table.expand_dims("embedding")
-    other = sorted(set(map(str, table.dims)) & ({"engine", "protocol", *AXES} - {"embedding"}))
+    return on_axes(table, "embedding")
+
+
+def on_axes(table: xr.Dataset, *axes: str) -> xr.Dataset:
+    """Return the table with the axes given as dimensions and no other axis.
+
+    Raises
+    ------
+    ValueError
+        If the experiment varies another axis.
+    """
+    table = table.expand_dims([axis for axis in axes if axis not in table.dims])
+    other = sorted(set(map(str, table.dims)) & ({"engine", "protocol", *AXES} - set(axes)))
     if other:
-        raise ValueError(f"the table varies {', '.join(other)}: select one value of each first")
+        raise ValueError(
+            f"the table varies {', '.join(other)}, and these statistics know "
+            f"{' and '.join(axes) or 'no axis'} only: select one value of each other first"
+        )
     return table
 
 
