@@ -10,8 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from fittest.cells import AXES
+from fittest.design import parse_design
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.examples import embedding_example, examples, trajectory_example
+from fittest.ledger.ledger import ledger
+from fittest.ledger.making import as_dataset
 from fittest.trajectories import SCHEMA
 
 ATTRIBUTES = {
@@ -72,6 +75,7 @@ COLUMNS = {
     "(embedding unit)",
     "axis": "axis that the experiment varies",
     "n_values": "values on the axis that it comes from",
+    "n_least": "fewest trials of any group (value of the axis, or embedding) that has some",
     "prime": "1 where the modulus is prime",
     "angle": "largest principal angle between the two planes (degrees)",
     "ambiguous": "1 where nearly equal singular values make the pairing arbitrary",
@@ -153,7 +157,23 @@ def data_dictionary() -> str:
     parts += ["## Statistics and figure data: CSV, numbers to nine significant digits\n"]
     for path, (text, frame) in frames.items():
         parts += [f"### `{path}`\n", text + "\n", *_found_columns(frame), ""]
+    parts += _ledger()
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _ledger() -> list[str]:
+    """Return the section on the ledger, from one of a design without results."""
+    design = parse_design({"experiments": {"none": {"trials": 1, "block": 1}}})
+    dataset = as_dataset(*ledger({}, design))
+    return [
+        "## Ledger: `claims/claims.{nc,csv,md}`, `claims/claims-parts.csv`\n",
+        "Every claim of the paper with what was measured and the verdict: `reproduced`, `not "
+        "reproduced`, `inconclusive`, `not run` or `reported`. The CSV files have the variables as "
+        "columns: `claims.csv` those along `claim` (there named `id`), `claims-parts.csv` those "
+        "along `part`, without `part_`.\n",
+        *_found_variables({"float64": dataset}),
+        "",
+    ]
 
 
 def _place(attribute: str) -> int:

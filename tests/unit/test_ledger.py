@@ -15,6 +15,7 @@ from fittest.cells import AXES
 from fittest.cli import main
 from fittest.design import parse_design
 from fittest.errors import FileError
+from fittest.examples import made_up_experiments, statistics_example
 from fittest.files import write_dataset
 from fittest.layout import Layout
 from fittest.ledger.claim import Part, above, below, equal, within
@@ -108,6 +109,23 @@ def test_every_file_that_a_claim_reads_is_made(file):
     assert experiment in PAPER
     assert experiment in ANALYSES, f"no experiment {experiment} is analysed"
     assert kind in ANALYSES[experiment].statistics
+
+
+def test_statistics_have_the_rows_and_columns_that_claims_ask_for():
+    made = {}
+    for experiment in made_up_experiments():
+        for kind, frame in statistics_example(experiment).items():
+            made[f"statistics/{experiment}/{kind}.csv"] = frame
+    lacking = []
+    for part in (part for claim in CLAIMS.values() for part in claim.parts):
+        if part.file not in made:
+            continue
+        frame = made[part.file]
+        columns = {*part.keys, *("/".join(part.least).split("/") if part.least else ())}
+        if part.statistic not in set(frame["statistic"]) or not columns <= set(frame.columns):
+            lacking.append((part.file, part.statistic, columns))
+    assert not lacking
+    assert "statistics/modulus/counts.csv" in made
 
 
 # Known answers, worked out by hand from the rules.

@@ -17,8 +17,8 @@ rule judge_claims:
     log:
         root / "logs/claims.log",
     params:
-        # The sizes of experiments stand in the ledger beside the verdicts.
-        design=design.model_dump_json(),
+        # They stand in the ledger beside the verdicts.
+        design=[design.title, sizes_text(design, PAPER)],
         stem=root / "claims/claims",
     shell:
         "fittest --log {log:q} claims --design {settings.design_path:q} --results {root:q}"
