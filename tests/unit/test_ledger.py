@@ -432,7 +432,7 @@ def test_a_claims_rule_is_said_with_the_numbers_that_judge_it():
     assert "> 0.7" in rule
     assert "10 embeddings" in rule
     assert "20 trials an embedding" in rule
-    assert "`retained`" in CLAIMS["circles-weight-decay"].rule
+    assert "survival rule retained" in CLAIMS["circles-weight-decay"].rule
     for claim in CLAIMS.values():
         for part in claim.judged:
             assert str(part.region) in claim.rule
@@ -528,7 +528,7 @@ def test_why_a_number_is_missing_is_said():
     nothing = ledger({}, PAPERS)[0].set_index("id")["note"]
     assert "no experiment frozen" in nothing["frozen-dip"]
     found = judge("survivors-few", row("share_3_to_5", (0.6, 0.7), n_trials=50))
-    assert "Missing: dead_ratio in statistics/initial-signal/survivors.csv" in found["note"]
+    assert "Missing in statistics/initial-signal/survivors.csv: dead_ratio" in found["note"]
 
 
 def test_the_files_are_those_that_lie_there(tmp_path, capsys):

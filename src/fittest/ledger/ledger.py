@@ -101,7 +101,9 @@ def ledger(
                 "published": claim.published,
                 **measured,
                 "as_in_paper": int(not other) if run else -1,
-                "sizes": sizes_text(design, experiments),
+                "sizes": sizes_text(design, experiments)
+                if claim.parts
+                else f"{len(experiments)} of the paper's {len(PAPER)} experiments",
                 "rule": claim.rule,
                 "note": _note(claim, found, measured["note"], other, missing),
             }
@@ -188,13 +190,13 @@ def _note(
 
 def _missing(found: Iterable[Found], design: Design) -> list[str]:
     """Return why numbers are missing: no such experiment in the design, or no such number."""
-    reasons: dict[str, None] = {}
+    lacking: dict[str, list[str]] = {}
     for part, row, _ in found:
         if row is None and part.experiment not in design.experiments:
-            reasons[f"The design has no experiment {part.experiment}"] = None
+            lacking[f"The design has no experiment {part.experiment}"] = []
         elif row is None:
-            reasons[f"Missing: {part.statistic} in {part.file}"] = None
-    return list(reasons)
+            lacking.setdefault(f"Missing in {part.file}: ", []).append(part.statistic)
+    return [why + ", ".join(dict.fromkeys(names)) for why, names in lacking.items()]
 
 
 def _part(

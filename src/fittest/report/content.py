@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import xarray as xr
 
 from fittest.design import Design
+from fittest.errors import FileError
 from fittest.figures.registry import FIGURES
 from fittest.ledger.verdicts import VERDICTS
 
 MARKS = dict(zip(VERDICTS, ("✓", "✗", "?", "–", "i"), strict=True))
 """Verdict → a mark that tells it apart without colour."""
 
+_PNG = b"\x89PNG\r\n\x1a\n"
 _CELLS = ("where", "text", "published", "measured", "sample", "verdict", "sizes", "rule", "note")
 
 
@@ -25,6 +28,8 @@ class Shown:
 
     image
         Its PNG as a data URI.
+    width, height
+        Size on the page (CSS pixels): half its own, so that it is sharp on fine screens.
     inputs
         The files it was drawn from, below the results folder.
     """
@@ -33,6 +38,8 @@ class Shown:
     title: str
     caption: str
     image: str
+    width: int
+    height: int
     inputs: tuple[str, ...]
 
 
@@ -63,11 +70,17 @@ def figure_of(name: str, folder: Path) -> Shown | None:
     image, caption = folder / f"{name}.png", folder / f"{name}.txt"
     if not image.is_file():
         return None
+    content = image.read_bytes()
+    if content[:8] != _PNG:
+        raise FileError(f"{image} is no PNG. Remove it and make it again.")
+    width, height = struct.unpack(">II", content[16:24])
     return Shown(
         name,
         FIGURES[name].title,
         caption.read_text(encoding="utf-8").strip() if caption.is_file() else "",
-        "data:image/png;base64," + base64.b64encode(image.read_bytes()).decode(),
+        "data:image/png;base64," + base64.b64encode(content).decode(),
+        width // 2,
+        height // 2,
         FIGURES[name].inputs,
     )
 
