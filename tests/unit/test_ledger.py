@@ -19,7 +19,7 @@ from fittest.examples import made_up_experiments, statistics_example
 from fittest.files import write_dataset
 from fittest.layout import Layout
 from fittest.ledger.claim import Part, above, below, equal, within
-from fittest.ledger.claims import CLAIMS, FILES, PAPER
+from fittest.ledger.claims import CLAIMS, PAPER, files_read
 from fittest.ledger.cost import training_cost
 from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.ledger import COLUMNS, PART_COLUMNS, ledger
@@ -102,7 +102,7 @@ def test_every_claim_is_there_in_its_order():
     assert claims[["where", "text", "rule"]].map(len).min(axis=None) > 3
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", files_read())
 def test_every_file_that_a_claim_reads_is_made(file):
     folder, experiment, kind = file.removesuffix(".csv").split("/")
     assert folder == "statistics"

@@ -18,8 +18,10 @@ _ALL = (*EMBEDDING_CLAIMS, *SURVIVAL_CLAIMS, *DYNAMICS_CLAIMS, *APPENDIX_CLAIMS)
 CLAIMS: dict[str, Claim] = {claim.id: claim for claim in _ALL}
 """Id → claim, in the order of the ledger."""
 
-FILES = tuple(dict.fromkeys(part.file for claim in CLAIMS.values() for part in claim.parts))
-"""Statistics files that claims read, below the design's results folder."""
+
+def files_read() -> list[str]:
+    """Return the statistics files that claims read, below the design's results folder."""
+    return list(dict.fromkeys(part.file for claim in CLAIMS.values() for part in claim.parts))
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from fittest.layout import Layout
-from fittest.ledger.claims import FILES, PAPER
+from fittest.ledger.claims import PAPER, files_read
 
 
 def statistics_read(layout: Layout) -> dict[str, Path]:
     """Return the statistics that claims read and the design makes: name in a claim → file."""
     made = {path.relative_to(layout.root).as_posix(): path for path in layout.statistics()}
-    return {name: made[name] for name in FILES if name in made}
+    return {name: made[name] for name in files_read() if name in made}
 
 
 def tables_read(layout: Layout) -> list[Path]:
