@@ -22,7 +22,7 @@ rule all:
             *rules.tables.input,
             *rules.statistics.input,
             *rules.figures.input,
-            *(rules.claims.input if statistics_read(layout) else []),
+            *(rules.claims.output if statistics_read(layout) else []),
         ],
 
 

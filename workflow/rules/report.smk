@@ -1,8 +1,8 @@
 # Ledger and figures to one page that opens anywhere.
 
 
-rule build_report:
-    "The report: ledger, figures, protocols and how to redo each, in one HTML file."
+rule report:
+    "One HTML page: the ledger, every figure with its caption, and how to redo each."
     input:
         claims=root / "claims/claims.nc",
         figures=[
@@ -21,9 +21,3 @@ rule build_report:
     shell:
         "fittest --log {log:q} report --design {settings.design_path:q} --results {root:q}"
         " -o {output:q}"
-
-
-rule report:
-    "One HTML page: the ledger, every figure with its caption, and how to redo each."
-    input:
-        rules.build_report.output,
