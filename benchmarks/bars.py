@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.products import Size
+from fittest.plan.products import Size
 
 Results = dict[str, dict[str, float]]
 """By contestant, what was measured (`benchmarks.report.summarise`)."""

@@ -18,8 +18,8 @@ from torch.nn.functional import silu
 from benchmarks.clock import WARM_UP, portion_time, step_time
 from benchmarks.floor import Floor
 from benchmarks.ordinary_loop import exact_cross_entropy, train_one
-from benchmarks.products import Size
 from fittest.cells import REDRAWN, Cell
+from fittest.plan.products import Size
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels
 from fittest.training.arrays import InitialState, Parameters, initial_state

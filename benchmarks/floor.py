@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from benchmarks.clock import WARM_UP, step_time
-from benchmarks.products import Size
+from fittest.plan.products import Size
 
 ROW_BLOCKS = (64, 128, 256, 512, 1024, 2048)
 

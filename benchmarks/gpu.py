@@ -18,11 +18,11 @@ import torch
 
 from benchmarks.contestants import DENSE, SPARSE, WEIGHT_DECAY
 from benchmarks.costs import ROOT
-from benchmarks.gpu_bound import step_bytes
 from benchmarks.ordinary_loop import train_one
-from benchmarks.products import Size, floor_products, flops
 from fittest.cells import REDRAWN, Cell
 from fittest.files import write_text
+from fittest.plan.gpu_bound import step_bytes
+from fittest.plan.products import Size, floor_products, flops
 from fittest.protocol import Protocol
 from fittest.provenance import provenance
 from fittest.recording import recorded_steps

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.clock import WARM_UP
-from benchmarks.cost_model import CostModel
 from benchmarks.costs import ROOT, machine
 from benchmarks.exponents import growth
-from benchmarks.products import Size
 from benchmarks.report import merge
 from benchmarks.training import one_core
 from fittest.cells import REDRAWN, Cell
+from fittest.plan.cost_model import CostModel
+from fittest.plan.products import Size
 from fittest.protocol import Protocol, Recording
 from fittest.training.arrays import InitialState, Parameters, initial_state
 from fittest.training.engines import native_levels

@@ -8,15 +8,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchmarks.cost_model import CostModel
 from benchmarks.costs import ROOT
-from benchmarks.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes
-from benchmarks.paper_cost import CORES, DESIGN, OURS, Cost, experiment_costs, total
-from benchmarks.products import Size, floor_products, flops
+from benchmarks.paper_cost import CORES, DESIGN
 from fittest.design import load_design
+from fittest.plan.coefficients import published
+from fittest.plan.costs import Cost, plan, total
+from fittest.plan.gpu_bound import CARDS, PEAK_SHARE, bounds, step_bytes
+from fittest.plan.products import Size, floor_products, flops
 
 PUBLISHED = ROOT / "results/published/benchmarks"
 SIZES = (Size(59, 128), Size(31, 64), Size(97, 128), Size(59, 16))
+OURS = ("width", "protocol")
+"""Experiments that the paper does not have."""
+
 CONTESTANTS = {
     "float64_loop": "ordinary loop, float64",
     "float32_loop": "ordinary loop, float32",
@@ -90,11 +94,13 @@ cells, was off by {unseen} on four cells it had not seen.
 
 ## The paper's full design
 
-Trials and steps of `benchmarks/paper-full.yaml`, core time by that model, GPU time **by
+Trials and steps of `config/designs/paper.yaml`, core time by that model, GPU time **by
 calculation**: the larger of the matrix products at {peak:.0%} of the card's float32 peak and the
 bytes that the torch engine's passes move ({megabytes:.1f} MB a trial-step at the defaults) at the
 card's full bandwidth. It leaves out launching kernels and recording, so it is a least time.
-`python -m benchmarks.paper_cost` prints it.
+`fittest plan` says this of any design, and [scaling](scaling.md) of the designs that come with the
+project; `python -m benchmarks.paper_cost` says it at the pace that `benchmarks.growth` measured on
+your machine.
 
 {paper}
 
@@ -131,7 +137,7 @@ def page() -> str:
         unseen=f"{min(unseen):+.0f} to {max(unseen):+.0f}%",
         peak=PEAK_SHARE,
         megabytes=step_bytes(default) / 1e6,
-        paper=_paper(native),
+        paper=_paper(),
         cards="; ".join(_card(default, card) for card in CARDS),
     )
 
@@ -176,16 +182,16 @@ def _growth(native: dict[str, Any]) -> str:
     return _table(["axis", "exponent", "its upper half"], rows)
 
 
-def _paper(native: dict[str, Any]) -> str:
-    model = CostModel.from_results(native["cost_model"])
-    costs = experiment_costs(load_design(DESIGN), model, native["float64_over_float32"])
-    paper = total(cost for name, cost in costs.items() if name not in OURS)
-    rows = [_cost(f"`{name}`", cost) for name, cost in costs.items()]
-    rows.append(_cost("the paper's experiments", paper))
-    rows.append(_cost("and ours", total(costs.values())))
+def _paper() -> str:
+    rows, together = plan(load_design(DESIGN), published())
+    papers = total(row.cost for row in rows if row.name not in OURS)
+    lines = [_cost(f"`{row.name}`", row.cost) for row in rows]
+    lines.append(_cost("the paper's experiments", papers))
+    lines.append(_cost("and ours", total(row.cost for row in rows)))
+    lines.append(_cost("all, shared trials once", together.cost))
     cards = [f"hours on one {card.name}" for card in CARDS]
     head = ["experiment", "trials", "core-hours", f"days on {CORES} cores", *cards]
-    return _table(head, rows)
+    return _table(head, lines)
 
 
 def _cost(name: str, cost: Cost) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.bars import Results
 from benchmarks.contestants import Contestant
-from benchmarks.products import Size, floor_products, flops
 from fittest.files import write_text
+from fittest.plan.products import Size, floor_products, flops
 
 
 def take_turns(entrants: list[Contestant], rounds: int) -> np.ndarray:

@@ -31,8 +31,8 @@ from benchmarks.costs import (
     storage_costs,
 )
 from benchmarks.floor import Floor
-from benchmarks.products import Size, floor_products, flops
 from benchmarks.report import merge, product_rate, summarise, summary, table, take_turns
+from fittest.plan.products import Size, floor_products, flops
 from fittest.training.engines import native_levels
 
 RESULTS = ROOT / "results/benchmarks/training.json"

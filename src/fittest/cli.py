@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from fittest.analyses import STATISTICS, TABLES
-from fittest.errors import FittestError
+from fittest.errors import DesignError, FittestError
 
 log = logging.getLogger("fittest")
 
@@ -59,7 +60,7 @@ def _embed(a: argparse.Namespace) -> None:
 def _train(a: argparse.Namespace) -> None:
     from fittest.cells import Block
     from fittest.design import load_design, parse_protocol
-    from fittest.errors import DesignError, choices, suggestion
+    from fittest.errors import choices, suggestion
     from fittest.interventions import parse_intervention
 
     for name, value, least in (("--seed", a.seed, 0), ("--threads", a.threads, 1)):
@@ -156,11 +157,24 @@ def _check(a: argparse.Namespace) -> None:
         design = load_design(path)
         for name, experiment in design.experiments.items():
             steps = sorted({design.protocols[p].steps for p in experiment.protocol})
-            jobs = len(blocks(design, name)) * max(1, len(experiment.engines))
+            ways, some = max(1, len(experiment.engines)), blocks(design, name)
+            trials = ways * sum(len(block.trials) for block in some)
             print(
-                f"{path}: {name}: {jobs} training jobs of {experiment.block or design.block} "
-                f"trials, {' or '.join(map(str, steps))} steps each"
+                f"{path}: {name}: {trials} trials in {ways * len(some)} training jobs, "
+                f"{' or '.join(map(str, steps))} steps each"
             )
+
+
+def _plan(a: argparse.Namespace) -> None:
+    from fittest.plan.coefficients import published
+    from fittest.plan.report import page, text
+
+    if a.cores < 1:
+        raise DesignError(f"--cores {a.cores} is too small: give 1 or more")
+    if a.markdown:
+        print(page(a.designs, published()), end="")
+    else:
+        print(text(a.designs, published(), a.cores))
 
 
 def _fingerprint(a: argparse.Namespace) -> None:
@@ -237,6 +251,11 @@ def _parser() -> argparse.ArgumentParser:
 
     check = command("check", _check, "check designs and say what they would train")
     check.add_argument("designs", type=Path, nargs="+")
+
+    plan = command("plan", _plan, "say what designs would take: core-hours, GPU-hours, bytes")
+    plan.add_argument("designs", type=Path, nargs="+")
+    plan.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="default: all here")
+    plan.add_argument("--markdown", action="store_true", help="the page docs/scaling.md")
 
     command("schema", _schema, "print the JSON schema of a design file")
     command("dictionary", _dictionary, "print the data dictionary")

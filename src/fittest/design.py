@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 from fittest.cells import NAME, Block, Cell
 from fittest.errors import DesignError, choices, suggestion
 from fittest.experiments import Experiment, problems_of
+from fittest.interventions import parse_intervention
 from fittest.protocol import Protocol, Strict
 from fittest.recording import recorded_steps
 from fittest.validation import explain
@@ -87,7 +92,7 @@ class Design(Strict):
                 f"experiments.{name}.{message}"
                 for message in problems_of(name, self.experiments[name], self.protocols, self.block)
             ]
-        problems = problems or [*self._horizon_problems(), *self._block_problems()]
+        problems = problems or self._horizon_problems()
         if problems:
             raise ValueError("\n".join(problems))
         return self
@@ -105,20 +110,36 @@ class Design(Strict):
                     )
         return problems
 
-    def _block_problems(self) -> list[str]:
-        grid: dict[tuple[str, Cell], tuple[str, int]] = {}
-        for name, experiment in self.experiments.items():
+    @cached_property
+    def _block_sizes(self) -> dict[tuple[str, Cell], int]:
+        """Protocol and cell → trials a job.
+
+        Experiments that share a cell and differ in block split it by what divides both: each asks
+        for whole files, and no trial is trained twice.
+        """
+        sizes: dict[tuple[str, Cell], int] = {}
+        for experiment in self.experiments.values():
             if experiment.engines:  # their trajectories are shared with no other experiment
                 continue
             block = experiment.block or self.block
-            for protocol, cell in itertools.product(experiment.protocol, experiment.cells()):
-                other, size = grid.setdefault((protocol, cell), (name, block))
-                if size != block:
-                    return [
-                        f"experiments.{name}.block: {block}, but experiment {other!r} shares the "
-                        f"cell {cell.path} in blocks of {size}. Give both the same block"
-                    ]
-        return []
+            for key in _shared_keys(experiment):
+                sizes[key] = math.gcd(sizes.get(key, 0), block)
+        return sizes
+
+
+def _shared_keys(experiment: Experiment) -> Iterator[tuple[str, Cell]]:
+    for protocol, cell in itertools.product(experiment.protocol, experiment.cells()):
+        yield protocol, _unperturbed(cell)
+
+
+def _unperturbed(cell: Cell) -> Cell:
+    """Return the cell whose trials an intervention is resolved from, or the cell itself.
+
+    Both are in blocks of one size, since a job reads one file.
+    """
+    if parse_intervention(cell.intervention).needs_base:
+        return replace(cell, intervention="none")
+    return cell
 
 
 def _protocol_problems(protocol: Protocol) -> list[str]:
@@ -139,12 +160,16 @@ def _protocol_problems(protocol: Protocol) -> list[str]:
 def blocks(design: Design, name: str) -> list[Block]:
     """Return the blocks of an experiment, protocol by protocol and cell by cell."""
     experiment = design.experiments[name]
-    size = experiment.block or design.block
-    return [
-        Block(protocol, cell, first, first + size - 1)
-        for protocol, cell in itertools.product(experiment.protocol, experiment.cells())
-        for first in range(0, experiment.trials, size)
-    ]
+    own = experiment.block or design.block
+    found = []
+    for protocol, cell in itertools.product(experiment.protocol, experiment.cells()):
+        key = protocol, _unperturbed(cell)
+        size = own if experiment.engines else design._block_sizes[key]
+        found += [
+            Block(protocol, cell, first, first + size - 1)
+            for first in range(0, experiment.trials, size)
+        ]
+    return found
 
 
 def design_name(path: Path) -> str:

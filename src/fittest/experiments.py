@@ -54,7 +54,8 @@ class Experiment(Strict):
     """Trials a cell: a multiple of the block."""
 
     block: int | None = Field(default=None, ge=1)
-    """Trials a training job, where it differs from the design's."""
+    """Trials a training job, where it differs from the design's. A cell that experiments share in
+    different blocks is trained in blocks of what divides all of them."""
 
     def cells(self) -> list[Cell]:
         """Return the product of the axes, the last axis fastest."""

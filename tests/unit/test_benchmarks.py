@@ -13,8 +13,8 @@ from benchmarks import contestants, costs, report, training
 from benchmarks.bars import BARS, DEFAULTS, verdicts
 from benchmarks.clock import WARM_UP, portion_time, step_time
 from benchmarks.floor import Floor
-from benchmarks.products import Size, floor_products, flops, test_products
 from fittest.cells import Cell
+from fittest.plan.products import Size, floor_products, flops, test_products
 from fittest.protocol import Protocol, Recording
 from fittest.task import labels
 from fittest.training.arrays import initial_state

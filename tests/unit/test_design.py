@@ -163,6 +163,48 @@ def test_experiments_that_name_a_cell_share_its_blocks_whatever_the_spelling():
     assert blocks(design, "mine") == blocks(design, "yours")
 
 
+def test_a_cell_shared_in_unequal_blocks_is_split_by_what_divides_both():
+    data = {
+        "experiments": {
+            "mine": {"trials": 60, "block": 30, "axes": {"p": [5, 7]}},
+            "yours": {"trials": 20, "block": 20, "axes": {"p": [7, 11]}},
+            "engines": {
+                "trials": 40,
+                "block": 40,
+                "axes": {"p": 7},
+                "engines": ["torch", "native"],
+            },
+        }
+    }
+    design = parse_design(data)
+    sizes = {
+        name: [(b.cell.p, len(b.trials)) for b in blocks(design, name)]
+        for name in data["experiments"]
+    }
+    assert sizes["mine"] == [(5, 30)] * 2 + [(7, 10)] * 6
+    assert sizes["yours"] == [(7, 10)] * 2 + [(11, 20)]
+    assert sizes["engines"] == [(7, 40)]  # shared with nobody
+    shared = [b for b in blocks(design, "mine") if b.cell.p == 7]
+    assert blocks(design, "yours")[:2] == shared[:2]
+
+
+def test_trials_are_in_one_file_with_those_they_are_made_from():
+    kept = {"intervention": ["none", "keep-strongest-1-of-base", "keep-random-1"]}
+    data = {
+        "experiments": {
+            "mine": {"trials": 12, "block": 4, "axes": kept},
+            "yours": {"trials": 6, "block": 6},
+        }
+    }
+    found = blocks(parse_design(data), "mine")
+    sizes = [(b.cell.intervention, len(b.trials)) for b in found]
+    assert (
+        sizes
+        == [("none", 2)] * 6 + [("keep-strongest-1-of-base", 2)] * 6 + [("keep-random-1", 4)] * 3
+    )
+    assert [b.base for b in found[6:12]] == found[:6]
+
+
 # The identity of a protocol, and what it records
 
 
@@ -367,9 +409,6 @@ BAD = {
     "trials below a block": (experiment("trials: 10"), f"{E}.trials: 10", "Nearest: 50;"),
     "trials off their own grid": (experiment("trials: 50, block: 20"), f"{E}.trials: 50",
                                   "40 or 60"),
-    "shared cell in unequal blocks": (
-        "experiments: {gradient: {trials: 50}, mine: {trials: 50, block: 10}}",
-        "experiments.mine.block: 10", "'gradient'", "blocks of 50", Cell().path),
     # names
     "experiment a letter away": (named("initial-signals"), "'initial-signals'",
                                  "mean 'initial-signal'?"),

@@ -16,12 +16,14 @@ import yaml
 
 from fittest.cells import Block
 from fittest.cli import _parser
-from fittest.design import Design, blocks, load_design, parse_design
+from fittest.design import Design, load_design, parse_design
 from fittest.dictionary import ATTRIBUTES
 from fittest.embeddings import write_embedding
 from fittest.examples import examples, trajectory_example
 from fittest.files import csv_text, open_dataset, write_dataset
 from fittest.layout import Layout
+from fittest.plan.coefficients import published
+from fittest.plan.costs import plan
 from fittest.protocol import Strict
 from fittest.reference import SECTIONS, UNITS, config_reference
 from fittest.tables.rates import survival_rates
@@ -193,6 +195,10 @@ def test_targets_of_the_readme_are_those_of_the_workflow():
     assert named == rules - {"all"}
 
 
+def _span(numbers: set[int]) -> str:
+    return "–".join(f"{n:,}" for n in dict.fromkeys((min(numbers), max(numbers))))
+
+
 def test_designs_of_the_readme_are_those_there_are():
     table = README.split("## Designs")[1].split("## In Python")[0]
     rows = [[c.strip() for c in r.split("|")[1:-1]] for r in table.splitlines() if "| `" in r]
@@ -200,18 +206,14 @@ def test_designs_of_the_readme_are_those_there_are():
     found = {}
     for path in (ROOT / "config/designs").glob("*.yaml"):
         design = load_design(path)
-        some = design.experiments.items()
-        jobs = [
-            (block, max(1, len(e.engines))) for name, e in some for block in blocks(design, name)
-        ]
-        sizes = [{getattr(block.cell, axis) for block, _ in jobs} for axis in "pd"]
-        spans = [f"{min(s)}–{max(s)}" if len(s) > 1 else str(*s) for s in sizes]
-        (steps,) = {design.protocols[block.protocol].steps for block, _ in jobs}
+        rows, together = plan(design, published())
+        cells = [cell for one in design.experiments.values() for cell in one.cells()]
+        sizes = [{getattr(cell, axis) for cell in cells} for axis in "pd"]
         found[path.stem] = [
-            ", ".join(f"`{name}`" for name in design.experiments),
-            str(sum(len(block.trials) * engines for block, engines in jobs)),
-            ", ".join(spans),
-            f"{steps:,}",
+            ", ".join(f"`{row.name}`" for row in rows),
+            f"{together.cost.trials:,}",  # those that experiments share once
+            ", ".join(map(_span, sizes)),
+            _span(set(together.steps)),
         ]
     assert said == found
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from benchmarks import gpu
-from benchmarks.gpu_bound import step_bytes
-from benchmarks.products import Size
+from fittest.plan.gpu_bound import step_bytes
+from fittest.plan.products import Size
 from fittest.protocol import Protocol
 
 TINY = Size(7, 4, 5)

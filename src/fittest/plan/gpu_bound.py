@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.products import Size, floor_products, flops
+from fittest.plan.products import Size, floor_products, flops
 
 PEAK_SHARE = 0.5
 """Share of the peak that the products are assumed to reach. Their inner sides are 59 to 128, and

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.products import Size, floor_products, flops, test_products
+from fittest.plan.products import Size, floor_products, flops, test_products
 
 KINDS = ("step", "mflop", "thousand_activations", "thousand_logits", "thousand_parameters")
 """Kinds of work: the step itself, matrix products, N·h, N·p, and what the optimiser updates."""
