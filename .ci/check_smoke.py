@@ -59,8 +59,16 @@ for experiment, values in (("modulus", [7, 11, 13]), ("weight-decay", [0, 0.01, 
     np.testing.assert_allclose(counts["estimate"], mean)
 # Without weight decay every circle stays.
 assert counts["estimate"].iloc[0] == 6, counts
+# With every circle kept a stored network is the one whose losses training recorded.
+kept = xr.open_dataset(folder / "tables/collaboration/kept.nc", engine="h5netcdf")
+source = xr.open_dataset(folder / "tables/collaboration/survival.nc", engine="h5netcdf")
+recorded = source.sel(horizon=600)
+every = (135 * recorded["train_loss"] + 34 * recorded["test_loss"]) / 169
+np.testing.assert_allclose(kept["whole_loss"].sel(step=600), every, rtol=1e-4)
+fails = pd.read_csv(folder / "statistics/collaboration/kept.csv").set_index("statistic")
+assert fails.loc["one_fails", "n_trials"] == 4, fails
 
-names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_10", "figure_14")
+names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_8", "figure_10", "figure_14")
 names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
@@ -72,4 +80,4 @@ ledger = pd.read_csv(folder / "claims/claims.csv").set_index("id")
 assert ledger.loc["signal-survival", "verdict"] == "inconclusive", ledger["verdict"]
 assert 0 < ledger.loc["compute", "estimate"] < 1, ledger.loc["compute"]
 assert (folder / "report.html").stat().st_size > 500_000
-print("smoke design: initial signals, accuracy, survivors, counts, engines and figures are right")
+print("smoke design: signals, accuracy, survivors, counts, engines, kept sets, figures are right")

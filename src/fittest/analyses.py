@@ -56,6 +56,7 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -64,6 +65,7 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -80,12 +82,15 @@ class Analysis:
         Kinds of tables that figures need and no statistic reads; those that one reads are there.
     compares
         Whether the very same trials are trained in several ways, and the ways are the axis.
+    networks
+        Whether it needs whole networks, which a protocol must store.
     """
 
     varies: tuple[str, ...]
     statistics: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     compares: bool = False
+    networks: bool = False
 
 
 ANALYSES = {
@@ -96,6 +101,7 @@ ANALYSES = {
     "modulus-all": Analysis(("p",), ("counts",)),
     "dimension": Analysis(("d",), ("counts",)),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "collaboration": Analysis((), ("kept",), networks=True),
 }
 """Name of an experiment → what is made of it."""
 

@@ -27,6 +27,7 @@ from fittest.validation import explain
 from fittest.yaml_files import read_yaml
 
 _MOST_RECORDS = 1_000_000
+_MOST_NETWORKS = 10_000
 _RESERVED = ("published", "benchmarks")
 
 
@@ -153,6 +154,12 @@ def _protocol_problems(protocol: Protocol) -> list[str]:
         problems.append(
             f"record: dense_until {dense} and every {every} record about {count} of "
             f"{protocol.steps} steps: at most {_MOST_RECORDS}"
+        )
+    networks = protocol.record.networks
+    if networks and (count := protocol.steps // networks) > _MOST_NETWORKS:
+        problems.append(
+            f"record: networks {networks} stores about {count} networks of a block's first trial: "
+            f"at most {_MOST_NETWORKS}"
         )
     return problems
 

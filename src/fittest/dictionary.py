@@ -15,7 +15,7 @@ from fittest.embeddings import KIND as EMBEDDING
 from fittest.examples import embedding_example, examples, trajectory_example
 from fittest.ledger.ledger import ledger
 from fittest.ledger.making import as_dataset
-from fittest.trajectories import SCHEMA
+from fittest.trajectory_schema import SCHEMA
 
 ATTRIBUTES = {
     "title": "one line for people",
@@ -91,6 +91,10 @@ COLUMNS = {
     "trial": "trial number",
     "train_loss": "mean training loss (nats)",
     "circles": "number of surviving circles",
+    "set": "kept set of circle i: `one` {i}; `two` {strongest, i}; `three` {strongest, third "
+    "strongest survivor, i}; `all`: the whole network",
+    "kept": "circles in the kept set; -1 where too few survive to make it",
+    "loss": "mean loss on all pairs (nats)",
     "distance": "largest relative difference of signal among a trial's survivors",
 }
 """Column of a CSV file → meaning (unit)."""
@@ -125,8 +129,7 @@ def data_dictionary() -> str:
         "A shared base embedding and its DFT over tokens. One file for each (p, d, index).\n",
         *_found_variables({"float64": embedding}),
         f"\n## Trajectories: `trajectories/PROTOCOL/{axes}/trials~FIRST-LAST.h5`\n",
-        "The recorded life of one block of trials of one cell. `named_frequency` is present only "
-        "where the intervention names circles.\n",
+        "The recorded life of one block of trials of one cell.\n",
         _row("variable", "dims", "type", "unit", "meaning"),
         "|---|---|---|---|---|",
         *(
@@ -135,7 +138,7 @@ def data_dictionary() -> str:
                 ", ".join(v.dims),
                 "flag" if v.flag else v.dtype,
                 v.units,
-                v.long_name + ("" if v.always else " (some interventions only)"),
+                v.long_name + (f" (only {v.only})" if v.only else ""),
             )
             for name, v in SCHEMA.items()
         ),

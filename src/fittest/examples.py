@@ -27,7 +27,7 @@ from fittest.fourier import circle_frequencies, mean_signal, signals
 from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -53,6 +53,7 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "collaboration": [("standard", _CELL)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
 _LIKE = {"engines": "arithmetic"}
@@ -89,7 +90,10 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         files = [Path(path) for path in figure.inputs]
         known = [made[_LIKE.get(file.parent.name, file.parent.name), "float32"] for file in files]
         frame = module.data(
-            *((t | s)[file.stem] for (t, s), file in zip(known, files, strict=True))
+            *(
+                (t if file.suffix == ".nc" else s)[file.stem]
+                for (t, s), file in zip(known, files, strict=True)
+            )
         )
         text = f"The data of the figure `{name}`, drawn from " + " and ".join(
             f"`{path}`" for path in figure.inputs
@@ -160,7 +164,11 @@ def _write_made_up(
     """Write a trajectory file of three made-up trials and return its path."""
     block = Block(protocol_name, cell, 0, 2)
     protocol = Protocol.model_validate(
-        {"steps": _STEPS, "arithmetic": arithmetic, "record": Recording(snapshots=[0, 4])}
+        {
+            "steps": _STEPS,
+            "arithmetic": arithmetic,
+            "record": Recording(snapshots=[0, 4], networks=4),
+        }
     )
     rng = np.random.default_rng(int(cell.embedding))
     trials, p, d = len(block.trials), cell.p, cell.d
@@ -182,6 +190,14 @@ def _write_made_up(
         "snapshot_embedding": embeddings[0, shots],
         **{name: np.ones(shape) for name in scores},
     }
+    whole = network_steps(protocol.record, _STEPS)
+    h = cell.width
+    layers = ((2 * d, h), (h,), (h, h), (h,), (h, p), (p,))
+    network = [
+        embeddings[0, whole],
+        *(np.broadcast_to(rng.standard_normal(s), (len(whole), *s)) for s in layers),
+    ]
+    network = [array.astype(arithmetic) for array in network]
     # Stands for the trainer's Record, whose module imports torch.
     record = SimpleNamespace(
         **{name: array.astype(arithmetic) for name, array in arrays.items()},
@@ -189,6 +205,8 @@ def _write_made_up(
         gradient_step=np.array(grads),
         snapshot_step=np.array(shots),
         final=SimpleNamespace(embedding=embeddings[:, -1].astype(arithmetic)),
+        network_step=np.array(whole),
+        networks=SimpleNamespace(arrays=lambda: network),
     )
     dataset = trajectory_dataset(
         block,

@@ -28,7 +28,6 @@ _PLANNED = (
     "construction",
     "frozen",
     "ablation",
-    "collaboration",
     "ode",
     "protocol",
     "width",
@@ -173,8 +172,9 @@ def _analysis_problems(
     for axis, size in sizes.items():
         if axis not in analysis.varies and size > 1:
             key = {"protocol": "protocol", "engine": "engines"}.get(axis, f"axes.{axis}")
+            along = f"{' and '.join(analysis.varies)} only, not" if analysis.varies else "not"
             yield (
-                f"{key}: {name} varies {' and '.join(analysis.varies)} only, not {axis}. Give one "
+                f"{key}: {name} varies {along} {axis}. Give one "
                 "value, or give the experiment another name"
             )
     if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
@@ -185,6 +185,13 @@ def _analysis_problems(
     if analysis.compares and all(sizes[axis] < 2 for axis in analysis.varies):
         key = {"protocol": "protocol", "engine": "engines"}[analysis.varies[0]]
         yield f"{key}: {name} compares two or more: name them in a list"
+    for protocol in experiment.protocol:
+        if analysis.networks and protocol in protocols and not protocols[protocol].record.networks:
+            yield (
+                f"protocol: {name} needs whole networks, and protocol {protocol!r} stores none. "
+                "Give it a protocol with `record: {networks: 100}`, or give the experiment another "
+                "name"
+            )
     drawn = {
         key: {str(getattr(protocols[p], key)) for p in experiment.protocol if p in protocols}
         for key in ("init", "train_share", "redraw", "steps", "record")

@@ -18,10 +18,10 @@ import xarray as xr
 from fittest.cells import AXES, REDRAWN, Block
 from fittest.errors import FileError
 from fittest.files import describe
-from fittest.protocol import DTYPES
+from fittest.protocol import DTYPES, Protocol
 from fittest.provenance import provenance
 from fittest.survival import MISSING
-from fittest.trajectories import engine_label, open_block
+from fittest.trajectories import engine_label, open_block, protocol_of
 
 _AXIS_NAMES = {
     "engine": ("engine, with its instruction set or GPU", "1"),
@@ -59,7 +59,7 @@ def gather(
         another protocol of the same name, than the others.
     """
     parts: dict[tuple[str, ...], list[xr.Dataset]] = {}
-    protocols: dict[str, set[str]] = {}
+    protocols: dict[str, list[Protocol]] = {}
     seeds, seen = set(), set()
     held: dict[tuple, list[Path]] = {}
     for path in paths:
@@ -68,7 +68,9 @@ def gather(
             raise FileError(f"{path} is given twice: give each block once")
         seen.add(path)
         t = open_block(path, block)
-        protocols.setdefault(block.protocol, set()).add(t.attrs["protocol"])
+        known = protocols.setdefault(block.protocol, [])
+        if (protocol := protocol_of(t, path)) not in known:
+            known.append(protocol)
         seeds.add(int(t.attrs["seed"]))
         engine = [engine_label(t.attrs)] if by_engine else []
         key = (*engine, block.protocol, *(block.cell.text(axis) for axis in AXES))
@@ -99,7 +101,7 @@ def gather(
         source = joined[0]
         if name in source.variables:
             table[name].attrs = dict(source[name].attrs)
-    values = {name: json.loads(found.pop()) for name, found in sorted(protocols.items())}
+    values = {name: found[0].model_dump() for name, found in sorted(protocols.items())}
     one = next(iter(values.values())) if len(values) == 1 else None
     table.attrs = {
         "protocol_name": ", ".join(values),

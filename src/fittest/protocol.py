@@ -82,6 +82,10 @@ class Recording(Strict):
     snapshots: list[Annotated[int, Field(ge=0)]] = [0, 100, 300, 1000, 3000, 10000, 15000, 30000]
     """Steps at which the embedding of a block's first trial is stored whole."""
 
+    networks: int = Field(default=0, ge=0)
+    """The whole network of a block's first trial is stored at every multiple of this many steps,
+    and at step 0 and the last; 0: never. At the defaults a network takes 200 kB."""
+
 
 DTYPES = {"float32": "float32", "float64": "float64", "tf32": "float32"}
 """Arithmetic of a protocol → type in which its numbers are stored."""
@@ -140,6 +144,12 @@ class Protocol(Strict):
         Snakemake compares this text: a key added later with a default retrains nothing.
         """
         return json.dumps(self.model_dump(exclude_defaults=True), sort_keys=True)
+
+    @property
+    def without_networks(self) -> Protocol:
+        """The same, but that no network is stored: for all but the first trial of a block."""
+        record = self.record.model_copy(update={"networks": 0})
+        return self.model_copy(update={"record": record})
 
     @field_validator("frozen", "redraw")
     @classmethod

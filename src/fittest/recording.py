@@ -28,3 +28,10 @@ def gradient_steps(record: Recording, steps: int) -> list[int]:
 def snapshot_steps(record: Recording, steps: int) -> list[int]:
     """Return the steps at which the first trial's embedding is stored whole."""
     return sorted(s for s in set(record.snapshots) if s <= steps)
+
+
+def network_steps(record: Recording, steps: int) -> list[int]:
+    """Return the steps at which the first trial's whole network is stored; [] where none is."""
+    if record.networks == 0:
+        return []
+    return sorted({0, *range(record.networks, steps + 1, record.networks), steps})

@@ -62,6 +62,7 @@ UNITS = {
     "Recording.dense_until": "step",
     "Recording.every": "step",
     "Recording.snapshots": "step",
+    "Recording.networks": "step",
 }
 """`Model.key` → unit; a key that is not here has none."""
 

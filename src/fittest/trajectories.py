@@ -1,12 +1,12 @@
 """The trajectory file: the recorded life of a block of trials, one HDF5 file a block.
 
-`SCHEMA` is the documented content; docs/data-dictionary.md is generated from it.
+`fittest.trajectory_schema.SCHEMA` is the documented content.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,84 +15,15 @@ import xarray as xr
 
 from fittest.cells import AXES, Block
 from fittest.errors import FileError
-from fittest.files import FLAG, describe, open_dataset, write_dataset
+from fittest.files import open_dataset, write_dataset
 from fittest.fourier import circle_frequencies
 from fittest.protocol import Protocol
+from fittest.trajectory_schema import LAYERS, NETWORK, SCHEMA
 
 if TYPE_CHECKING:
     from fittest.training.record import Record
 
 KIND = "trajectories"
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One variable of a file: dims, dtype (`float` is that of the arithmetic), name and units."""
-
-    dims: tuple[str, ...]
-    dtype: str
-    long_name: str
-    units: str = "1"
-    flag: bool = False
-    always: bool = True
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """The attributes it is written with."""
-        return describe(self.long_name, self.units, **(FLAG if self.flag else {}))
-
-
-SCHEMA = {
-    "trial": Variable(("trial",), "int64", "trial number within the cell"),
-    "step": Variable(("step",), "int64", "optimiser steps done", "step"),
-    "frequency": Variable(("frequency",), "int64", "Fourier frequency k of a circle", "1/p"),
-    "gradient_step": Variable(("gradient_step",), "int64", "optimiser steps done", "step"),
-    "snapshot_step": Variable(("snapshot_step",), "int64", "optimiser steps done", "step"),
-    "token": Variable(("token",), "int64", "token (row of the embedding)"),
-    "dimension": Variable(("dimension",), "int64", "embedding dimension (column)"),
-    "pair": Variable(("pair",), "int64", "ordered pair (a, b) as a·p + b"),
-    "signal": Variable(
-        ("trial", "step", "frequency"), "float", "signal S_k, norm of F_k", "embedding unit"
-    ),
-    "mean_signal": Variable(
-        ("trial", "step"), "float", "mean signal over all p DFT bins", "embedding unit"
-    ),
-    "train_loss": Variable(("trial", "step"), "float", "mean loss on training pairs", "nat"),
-    "test_loss": Variable(("trial", "step"), "float", "mean loss on test pairs", "nat"),
-    "train_accuracy": Variable(("trial", "step"), "float", "share of training pairs right"),
-    "test_accuracy": Variable(("trial", "step"), "float", "share of test pairs right"),
-    "parameter_norm": Variable(
-        ("trial", "step"), "float", "Euclidean norm of all parameters", "parameter unit"
-    ),
-    "gradient_signal": Variable(
-        ("trial", "gradient_step", "frequency"),
-        "float",
-        "norm of the DFT of the loss's gradient by the embedding",
-        "nat/embedding unit",
-    ),
-    "initial_embedding": Variable(
-        ("trial", "token", "dimension"), "float", "embedding at step 0", "embedding unit"
-    ),
-    "final_embedding": Variable(
-        ("trial", "token", "dimension"), "float", "embedding at the last step", "embedding unit"
-    ),
-    "snapshot_embedding": Variable(
-        ("snapshot_step", "token", "dimension"),
-        "float",
-        "embedding of the block's first trial",
-        "embedding unit",
-    ),
-    "train_pair": Variable(("trial", "pair"), "int8", "pair is for training", flag=True),
-    "named_frequency": Variable(
-        ("trial", "named"),
-        "int64",
-        "circles that the intervention resolved to, in the order named",
-        "1/p",
-        always=False,
-    ),
-    "named": Variable(("named",), "int64", "place among the circles named", always=False),
-}
-"""Name → variable. `always=False`: only where the intervention names circles."""
 
 
 def trajectory_dataset(
@@ -137,6 +68,14 @@ def trajectory_dataset(
     for name in SCHEMA:
         if name not in values and hasattr(record, name):
             values[name] = getattr(record, name)
+    if record.networks is not None:
+        arrays = record.networks.arrays()
+        values |= dict(zip(NETWORK, arrays, strict=True))
+        *_, w2, _, w3, _ = arrays
+        sizes = (2 * cell.d, *w2.shape[1:], w3.shape[-1])
+        values |= {name: np.arange(n) for name, n in zip(LAYERS, sizes, strict=True)}
+    else:
+        values.pop("network_step")
     variables = {
         name: (SCHEMA[name].dims, array, SCHEMA[name].attributes) for name, array in values.items()
     }
@@ -206,6 +145,26 @@ def open_trajectories(path: str | Path) -> xr.Dataset:
                 "and make it again."
             )
     return dataset
+
+
+def protocol_of(dataset: xr.Dataset, path: str | Path) -> Protocol:
+    """Return the protocol that a file's trials were trained under.
+
+    A key that the file was written before has its default, which is what was done then. So compare
+    protocols, and never the texts.
+
+    Raises
+    ------
+    FileError
+        Where it is none that this version knows.
+    """
+    try:
+        return Protocol.model_validate(json.loads(dataset.attrs["protocol"]))
+    except (KeyError, ValueError) as error:
+        raise FileError(
+            f"{path} has a protocol that this version cannot read. Remove it and make it again "
+            f"({error})"
+        ) from error
 
 
 def engine_label(attributes: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from fittest.cells import Cell
 from fittest.design import blocks, design_name, load_design, parse_design, schema
 from fittest.errors import DesignError
 from fittest.protocol import Protocol
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
 from fittest.yaml_files import read_yaml
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -234,6 +234,21 @@ def test_the_paper_protocol_records_every_step_to_1000_and_every_hundredth_after
     assert (steps[0], steps[-1]) == (0, 30_000)
     assert 100 < len(steps) <= 151
     assert snapshot_steps(record, 10_000) == [0, 100, 300, 1000, 3000, 10_000]
+    assert network_steps(record, 30_000) == []
+
+
+def test_networks_are_stored_at_both_ends_and_every_so_many_steps():
+    record = Protocol.model_validate({"record": {"networks": 100}}).record
+    assert network_steps(record, 30_000) == list(range(0, 30_001, 100))
+    assert network_steps(record, 250) == [0, 100, 200, 250]
+    assert network_steps(record, 50) == [0, 50]
+
+
+def test_a_protocol_without_networks_is_otherwise_the_same():
+    stores = Protocol.model_validate({"steps": 70, "record": {"networks": 10, "every": 7}})
+    plain = Protocol.model_validate({"steps": 70, "record": {"every": 7}})
+    assert stores.without_networks == plain == plain.without_networks
+    assert stores.identity != plain.identity
 
 
 # The JSON schema
@@ -397,6 +412,8 @@ BAD = {
                                   f"{A}.embedding: ", "4294967295", "2147483647"),
     "record every zero": (protocol("record: {every: 0}"), f"{P}.record.every", "1", "not 0"),
     "record negative": (protocol("record: {snapshots: [-1]}"), f"{P}.record.snapshots.0", "-1"),
+    "networks without end": (protocol("steps: 2000000, record: {networks: 1}"), f"{P}.record: ",
+                             "2000000 networks", "at most 10000"),
     "record without end": (protocol("steps: 2000000, record: {every: 1}"), f"{P}.record: ",
                            "2000000", "at most 1000000"),
     "threshold zero": (top("survival: {absolute: 0}"), "survival.absolute", "than 0", "not 0"),

@@ -587,15 +587,18 @@ def test_a_trial_that_experiments_share_costs_once():
     first = survival_table([[3600, 3600], [7200, 7200]], [0, 1])
     more = survival_table([[7200, 7200, 7200]], [1])
     other = survival_table([[3600, np.nan]], ["redrawn"], p=11)
-    cost = training_cost([first, more, other])
+    cost = training_cost([first, more, other], PAPERS)
     assert cost.core_hours == pytest.approx(1 + 1 + 2 + 2 + 2 + 1)
     assert (cost.trials, cost.elsewhere) == (6, 1)
-    assert training_cost([]) is None
+    assert training_cost([], PAPERS) is None
     claims, _ = ledger({}, PAPERS, cost)
     found = claims.set_index("id").loc["compute"]
     assert found["verdict"] == "reported"
     assert found["estimate"] == pytest.approx(9)
     assert "1 trials" in found["note"]
+    # 500 trials of 30,000 steps: the paper's own average is 1.8 minutes a trial.
+    assert f"at the least: {cost.v100_hours:.3g}" in found["measured"]
+    assert 0.1 < cost.v100_hours < 500 * 1.8 / 60
     assert ledger({}, PAPERS)[0].set_index("id").loc["compute", "verdict"] == "not run"
 
 

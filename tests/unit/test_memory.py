@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from fittest.cells import Cell
 from fittest.errors import FittestError
-from fittest.protocol import Protocol
+from fittest.protocol import Protocol, Recording
 from fittest.training import torch_engine
 from fittest.training.arrays import Parameters, initial_state
 from fittest.training.engines import Chosen
@@ -167,6 +167,7 @@ def test_an_ensemble_goes_to_the_gpu_in_stacks_that_fit(monkeypatch, lines):
     """The whole path on the CPU: only torch's CUDA calls are stood in for."""
     cuda_stand_in.install(monkeypatch)
     cell, proto = Cell(p=13, d=16, width=24), Protocol(steps=30, arithmetic="tf32")
+    proto = proto.model_copy(update={"record": Recording(networks=15)})
     start = initial_state(cell, proto, 0, range(5))
     arguments = (start.parameters, start.train_pairs, proto)
     per_trial = bytes_per_trial(13, 16, 24, start.train_pairs.shape[1], proto)
@@ -177,11 +178,12 @@ def test_an_ensemble_goes_to_the_gpu_in_stacks_that_fit(monkeypatch, lines):
         engine="torch",
         stack=2,
     )
-    seen, progress = [], []
+    seen, progress, networks = [], [], []
     one_stack = torch_engine.train_stack
 
     def on_the_cpu(initial, pairs, protocol, weight_decay, device, *rest):
         seen.append((len(pairs), device, torch.backends.cuda.matmul.fp32_precision))
+        networks.append(protocol.record.networks)
         return one_stack(initial, pairs, protocol, weight_decay, "cpu", *rest)
 
     monkeypatch.setattr(torch_engine, "train_stack", on_the_cpu)
@@ -192,6 +194,8 @@ def test_an_ensemble_goes_to_the_gpu_in_stacks_that_fit(monkeypatch, lines):
     )
     ours = train_ensemble(*arguments, weight_decay=0.5, progress=progress.append, threads=4)
     assert seen == [(count, "cuda", "tf32") for count in (2, 2, 1)]
+    assert networks == [15, 0, 0]
+    assert ours.network_step.tolist() == [0, 15, 30]
     assert [line.endswith(": 2 at a time") for line in lines()] == [True]
     assert sum(progress) == 5 * 30
     assert isinstance(ours, Record)

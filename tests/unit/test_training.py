@@ -2,6 +2,7 @@
 
 import json
 import threading
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from fittest.cells import Cell
 from fittest.protocol import Protocol
 from fittest.task import labels
 from fittest.training.arrays import Parameters, initial_state
+from fittest.training.engines import native_levels
 from fittest.training.ensemble import train_ensemble
 from fittest.training.loss import exact_gradient_, loss_of_margin, naive_gradient_
 from fittest.training.network import Batch, backward, forward
@@ -176,6 +178,28 @@ def test_a_stack_follows_single_trials_to_rounding():
     np.testing.assert_allclose(
         train(cell, proto, range(3), stack=3).signal, train(cell, proto, range(3)).signal, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_only_the_first_of_a_blocks_trials_stores_networks(monkeypatch, engine):
+    """Those of the others would be thrown away, and fill the memory until then."""
+    if engine == "native" and not native_levels():
+        pytest.skip("not built")
+    module = import_module(f"fittest.training.{engine}_engine")
+    name = {"native": "train_trial", "torch": "train_stack"}[engine]
+    one, made = getattr(module, name), []
+
+    def watched(*arguments):
+        made.append(one(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(module, name, watched)
+    cell, proto = Cell(p=7, d=4, width=5), protocol(20, record={"networks": 10})
+    record = train(cell, proto, range(3), engine=engine)
+    assert [len(each.network_step) for each in made] == [3, 0, 0]
+    assert [each.networks is None for each in made] == [False, True, True]
+    assert np.array_equal(record.networks.w2[-1], record.final.w2[0])
+    assert np.array_equal(record.networks.w2, made[0].networks.w2)
 
 
 def test_training_does_not_touch_the_arrays_given():

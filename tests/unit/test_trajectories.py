@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 import subprocess
 
 import h5py
@@ -14,19 +15,16 @@ from fittest.embeddings import read_embedding
 from fittest.errors import DesignError, FileError
 from fittest.files import open_dataset
 from fittest.fourier import circle_frequencies, signals
+from fittest.gathering import gather
 from fittest.protocol import Protocol
 from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
 from fittest.seeds import draw_embedding
 from fittest.training.arrays import Parameters
 from fittest.training.block import train_block
-from fittest.training.engines import choose_engine
+from fittest.training.engines import choose_engine, native_levels
 from fittest.training.record import Record
-from fittest.trajectories import (
-    SCHEMA,
-    open_trajectories,
-    trajectory_dataset,
-    write_trajectories,
-)
+from fittest.trajectories import open_trajectories, trajectory_dataset, write_trajectories
+from fittest.trajectory_schema import NETWORK, SCHEMA, STORED
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +118,105 @@ def test_a_file_with_a_missing_or_reshaped_variable_is_refused(path, tmp_path):
         write_trajectories(broken, tmp_path / "broken.h5")
         with pytest.raises(FileError, match=says):
             open_trajectories(tmp_path / "broken.h5")
+
+
+def stored_otherwise(source, path, change):
+    """Copy a file, with its protocol's text changed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, path)
+    with h5py.File(path, "r+") as file:
+        values = json.loads(file.attrs["protocol"])
+        change(values)
+        file.attrs["protocol"] = json.dumps(values, indent=1)
+    return path
+
+
+def older(values):
+    """A protocol as files had it before networks could be stored."""
+    assert values["record"].pop("networks") == 0
+
+
+def another(values):
+    values["record"]["every"] = 11
+
+
+def unknown(values):
+    values["momentum"] = 0.5
+
+
+def test_a_file_from_before_a_key_existed_stands_beside_one_that_has_it(paths, tmp_path):
+    first, second = (
+        next(p for p in paths if "embedding~0" in str(p) and p.stem == stem)
+        for stem in ("trials~0-1", "trials~2-3")
+    )
+
+    def gathered(change):
+        copy = stored_otherwise(second, tmp_path / Block.from_path(second).path, change)
+        return gather([first, copy], lambda t: t[["train_loss"]])
+
+    table = gathered(older)
+    assert table["trial"].values.tolist() == [0, 1, 2, 3]
+    assert json.loads(table.attrs["protocol"])["record"]["networks"] == 0
+    with pytest.raises(FileError, match="2 protocols of 1 name"):
+        gathered(another)
+    with pytest.raises(FileError, match=r"cannot read(.|\n)*'momentum'"):
+        gathered(unknown)
+
+
+def test_a_base_from_before_a_key_existed_is_a_base(trained, path, tmp_path):
+    cell = dataclasses.replace(Block.from_path(path).cell, intervention="keep-strongest-1-of-base")
+    kept = tmp_path / Block("standard", cell, 0, 1).path
+    base = tmp_path / Block.from_path(path).path
+
+    def train(change):
+        base_file = stored_otherwise(path, base, change)
+        train_block(kept, trained.protocol, 3, base_file=base_file, device="cpu")
+
+    with pytest.raises(FileError, match="another protocol"):
+        train(another)
+    train(older)
+    assert open_trajectories(kept)["named_frequency"].shape == (2, 1)
+
+
+@pytest.mark.parametrize("engine", ["native", "torch"])
+def test_whole_networks_of_the_first_trial_are_stored_when_asked_for(tmp_path, engine):
+    if engine == "native" and not native_levels():
+        pytest.skip("not built")
+    block = Block("standard", Cell(p=7, d=4, width=5), 0, 2)
+    plain = Protocol.model_validate({"steps": 25, "record": {"snapshots": [0, 20]}})
+    record = plain.record.model_copy(update={"networks": 10})
+    files = []
+    for i, protocol in enumerate((plain, plain.model_copy(update={"record": record}))):
+        files.append(tmp_path / str(i) / block.path)
+        train_block(files[-1], protocol, 3, engine=engine, device="cpu")
+    without, stored = map(open_trajectories, files)
+    assert not set(NETWORK) & set(without.variables)
+    # Storing changes nothing else.
+    new = {name for name, v in SCHEMA.items() if v.only == STORED}
+    assert set(stored.variables) == set(without.variables) | new
+    xr.testing.assert_identical(stored.drop_vars(new).drop_attrs(), without.drop_attrs())
+
+    assert stored["network_step"].values.tolist() == [0, 10, 20, 25]
+    assert {name: stored[name].shape[1:] for name in NETWORK} == {
+        "network_embedding": (7, 4),
+        "network_w1": (8, 5),
+        "network_b1": (5,),
+        "network_w2": (5, 5),
+        "network_b2": (5,),
+        "network_w3": (5, 7),
+        "network_b3": (7,),
+    }
+    for row, embedding in ((0, "initial_embedding"), (-1, "final_embedding")):
+        assert np.array_equal(stored["network_embedding"][row], stored[embedding][0])
+    assert np.array_equal(stored["network_embedding"][2], stored["snapshot_embedding"][1])
+    # They are the parameters whose norm was recorded at those steps.
+    squares = [
+        (stored[name].astype(float) ** 2).sum([d for d in stored[name].dims if "step" not in d])
+        for name in NETWORK
+    ]
+    norm = stored["parameter_norm"][0].sel(step=stored["network_step"])
+    np.testing.assert_allclose(np.sqrt(sum(squares)), norm, rtol=1e-6)
+    assert (set(stored.dims) - set(stored.coords)) == set()
 
 
 def test_a_device_that_is_not_there_is_refused_with_those_that_are():

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from fittest.analyses import TABLES
 from fittest.errors import DesignError, FileError, choices, suggestion
 from fittest.figures.registry import FIGURES
 from fittest.files import csv_text, open_dataset, replacing, write_text
@@ -42,7 +41,7 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
         )
     module = import_module(FIGURES[name].module)
     frame = module.data(
-        *(_read(path, Path(file).stem) for path, file in zip(given, expected, strict=True))
+        *(_read(path, Path(file)) for path, file in zip(given, expected, strict=True))
     )
     text = csv_text(frame)
     write_text(Path(f"{stem}.csv"), text)
@@ -71,10 +70,10 @@ def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:
         plt.close(figure)
 
 
-def _read(path: Path, kind: str) -> Any:
-    """Read a table, or statistics, of the kind that a figure expects there."""
-    if kind in TABLES:
-        return open_dataset(path, f"{kind} table")
+def _read(path: Path, expected: Path) -> Any:
+    """Read a table, or statistics, as the figure expects there."""
+    if expected.suffix == ".nc":
+        return open_dataset(path, f"{expected.stem} table")
     try:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:

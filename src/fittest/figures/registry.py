@@ -69,6 +69,11 @@ _ALL = (
         ("statistics/modulus-all/counts.csv",),
     ),
     Figure(
+        "figure_8",
+        "Fig. 8: loss of one trial's network with one, two and three of its circles.",
+        ("tables/collaboration/kept.nc", "statistics/collaboration/kept.csv"),
+    ),
+    Figure(
         "arithmetic",
         "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors.",
         _both("arithmetic"),

@@ -28,10 +28,13 @@ def survivor_look(index: int) -> dict[str, Any]:
     }
 
 
-def step_axis(ax: Axes, last: int) -> None:
-    """Make x a log axis of steps that also shows step 0, with plain numbers."""
-    ax.set_xscale("symlog", linthresh=1, linscale=0.4)
-    ticks = [0, *(10**e for e in range(9) if 10**e <= last)]
+def step_axis(ax: Axes, last: int, first: int = 1) -> None:
+    """Make x a log axis of steps that also shows step 0, with plain numbers.
+
+    `first` is the first step shown after 0.
+    """
+    ax.set_xscale("symlog", linthresh=first, linscale=0.4)
+    ticks = [0, *(10**e for e in range(9) if first <= 10**e <= last)]
     ax.set_xticks(ticks)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     ax.minorticks_off()

@@ -145,13 +145,14 @@ def _compute(cost: Cost | None) -> dict[str, Any]:
         return dict(_NOTHING)
     elsewhere = f"{cost.elsewhere:,} trials trained on a GPU are not in it. " * bool(cost.elsewhere)
     return {
-        "measured": f"core-hours measured: {number_text(cost.core_hours)}",
+        "measured": f"core-hours measured: {number_text(cost.core_hours)}; V100-hours calculated, "
+        f"at the least: {number_text(cost.v100_hours)}",
         **_numbers({"estimate": cost.core_hours, "n_trials": cost.trials}),
         "sample": f"{cost.trials:,} trials",
         "horizon": nan,
         "verdict": REPORTED,
-        "note": f"Of the paper's experiments in this design, each trial once. {elsewhere}"
-        "GPU time was not measured",
+        "note": "Of the paper's experiments in this design, each trial once. "
+        f"{elsewhere}The V100-hours are a calculated bound (fittest plan), not a measurement",
     }
 
 

@@ -15,7 +15,7 @@ from fittest.files import describe
 from fittest.fourier import circularity
 from fittest.gathering import gather
 from fittest.survival import MISSING, RULES, survived
-from fittest.trajectories import SCHEMA
+from fittest.trajectory_schema import SCHEMA
 
 EARLY_UPDATES = 4
 """A survival table holds each circle's gradient at updates 1 … this many (paper, Fig. 7)."""

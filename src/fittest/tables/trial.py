@@ -15,6 +15,7 @@ from fittest.fourier import token_increment
 from fittest.survival import MISSING
 from fittest.tables.survival import survival_of
 from fittest.trajectories import open_trajectories
+from fittest.trajectory_schema import SCHEMA, STORED
 
 
 def gather_trial(paths: Iterable[Path], thresholds: Survival, trial: int = 0) -> xr.Dataset:
@@ -30,6 +31,7 @@ def gather_trial(paths: Iterable[Path], thresholds: Survival, trial: int = 0) ->
     last = [int(t["step"][-1])]
     fate = survival_of(t, thresholds, last)[["survived"]]
     out = t.drop_vars(["initial_embedding", "train_pair", "pair"]).isel(trial=0)
+    out = out.drop_vars([name for name in out.variables if SCHEMA[str(name)].only == STORED])
     p = int(t.attrs["p"])
     increments = [token_increment(int(k), p) for k in t["frequency"].values]
     out["token_increment"] = (

@@ -46,6 +46,14 @@ class Parameters:
         return [getattr(self, field.name) for field in fields(self)]
 
     @classmethod
+    def of_steps(cls, networks: list[list[np.ndarray]]) -> Parameters | None:
+        """Return one network at several steps, step in place of trial; None where there is none.
+
+        `networks` holds for each step the seven arrays, without the trial's axis.
+        """
+        return cls(*map(np.stack, zip(*networks, strict=True))) if networks else None
+
+    @classmethod
     def stack(cls, trials: Iterable[Parameters]) -> Parameters:
         """Return the trials of several stacks as one."""
         return cls(*(np.concatenate(a) for a in zip(*(t.arrays() for t in trials), strict=True)))

@@ -18,7 +18,12 @@ from fittest.training.arrays import initial_state
 from fittest.training.engines import choose_engine
 from fittest.training.ensemble import train_ensemble
 from fittest.training.version import TRAINING_VERSION
-from fittest.trajectories import open_block, trajectory_dataset, write_trajectories
+from fittest.trajectories import (
+    open_block,
+    protocol_of,
+    trajectory_dataset,
+    write_trajectories,
+)
 
 log = logging.getLogger("fittest")
 
@@ -120,7 +125,7 @@ def train_block(
 def _final_signal(path: Path, block: Block, protocol: Protocol, seed: int) -> np.ndarray:
     """Return the final signals of the same trials without intervention, shape (T, K)."""
     base = open_block(path, block.base)
-    if base.attrs["protocol"] != protocol.full or int(base.attrs["seed"]) != seed:
+    if protocol_of(base, path) != protocol or int(base.attrs["seed"]) != seed:
         raise FileError(f"{path} was trained with another protocol or seed. Remove it.")
     signal = base["signal"].isel(step=-1).values
     if not np.isfinite(signal).all():

@@ -74,16 +74,22 @@ def train_ensemble(
         )
     stack = stack or 1
     parts = [part(slice(first, first + stack)) for first in range(0, trials, stack)]
+    rest = protocol.without_networks
+    protocols = [protocol if first == 0 else rest for first in range(len(parts))]
     if chosen.engine == "native":
         from fittest.training.native_engine import train_trial
 
         native = [
-            partial(train_trial, *some, protocol, weight_decay, chosen.level) for some in parts
+            partial(train_trial, *some, how, weight_decay, chosen.level)
+            for some, how in zip(parts, protocols, strict=True)
         ]
         return Record.concatenate(run_tasks(native, threads, progress))
     from fittest.training.torch_engine import one_thread_inside, train_stack
 
-    tasks = [partial(train_stack, *some, protocol, weight_decay, chosen.device) for some in parts]
+    tasks = [
+        partial(train_stack, *some, how, weight_decay, chosen.device)
+        for some, how in zip(parts, protocols, strict=True)
+    ]
     with one_thread_inside():
         return Record.concatenate(run_tasks(tasks, threads, progress))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from fittest import _native
 from fittest.fourier import bin_multiplicity
 from fittest.protocol import Protocol
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
 from fittest.task import labels, test_pairs
 from fittest.training.arrays import Parameters
 from fittest.training.record import SCALARS, Record
@@ -119,11 +120,12 @@ def train_trial(
             ("record", recorded_steps),
             ("gradient", gradient_steps),
             ("snapshot", snapshot_steps),
+            ("network", network_steps),
         )
     }
     wanted = {name: set(steps) for name, steps in at.items()}
-    stops = sorted({*at["record"], *at["gradient"], *at["snapshot"], protocol.steps})
-    kept: dict[str, list] = {name: [] for name in (*SCALARS, "signal", "gradient", "snapshot")}
+    stops = sorted({*itertools.chain(*at.values()), protocol.steps})
+    kept: dict[str, list] = {name: [] for name in (*SCALARS, "signal", *at)}
 
     for stop, following in zip(stops, [*stops[1:], None], strict=True):
         recorded = stop in wanted["record"]
@@ -142,6 +144,8 @@ def train_trial(
             kept["gradient"].append(network.trial.bin_norms(GRADIENTS)[circles])
         if stop in wanted["snapshot"]:
             kept["snapshot"].append(network.get(PARAMETERS)[0])
+        if stop in wanted["network"]:
+            kept["network"].append(network.get(PARAMETERS))
         if following is not None:
             tick(1)
             network.trial.update()
@@ -160,4 +164,6 @@ def train_trial(
         snapshot_step=np.array(at["snapshot"], dtype=np.int64),
         snapshot_embedding=array(kept["snapshot"], *initial.embedding.shape[1:])[0],
         final=Parameters(*(x[None] for x in network.get(PARAMETERS))),
+        network_step=np.array(at["network"], dtype=np.int64),
+        networks=Parameters.of_steps(kept["network"]),
     )

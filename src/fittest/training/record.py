@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -41,17 +41,19 @@ class Record:
     snapshot_step: np.ndarray  # (C,)
     snapshot_embedding: np.ndarray  # (C, p, d): of the first trial
     final: Parameters
+    network_step: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # (N,)
+    networks: Parameters | None = None  # (N, …): the first trial at each of these; None if N = 0
 
     @classmethod
     def concatenate(cls, records: list[Record]) -> Record:
-        """Return the records of several stacks of trials as one; snapshots are the first's."""
+        """Return the records of several stacks as one; snapshots and networks are the first's."""
         joined: dict[str, Any] = {}
-        for field in fields(cls):
-            parts = [getattr(record, field.name) for record in records]
-            if field.name == "final":
+        for name in (each.name for each in fields(cls)):
+            parts = [getattr(record, name) for record in records]
+            if name == "final":
                 joined["final"] = Parameters.stack(parts)
-            elif field.name.endswith("step") or field.name == "snapshot_embedding":
-                joined[field.name] = parts[0]
+            elif name.endswith("step") or name in ("snapshot_embedding", "networks"):
+                joined[name] = parts[0]
             else:
-                joined[field.name] = np.concatenate(parts)
+                joined[name] = np.concatenate(parts)
         return cls(**joined)

@@ -1,4 +1,4 @@
-"""The torch engine's recorder: everything stays on the device until the end."""
+"""The torch engine's recorder: all but whole networks stays on the device until the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 from fittest.fourier import bin_multiplicity
 from fittest.protocol import Recording
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
 from fittest.training.arrays import Parameters
 from fittest.training.record import SCALARS, Record
 
@@ -30,6 +30,8 @@ class Recorder:
         self.row = {s: i for i, s in enumerate(recorded_steps(record, steps))}
         self.gradient_row = {s: i for i, s in enumerate(gradient_steps(record, steps))}
         self.snapshot_row = {s: i for i, s in enumerate(snapshot_steps(record, steps))}
+        self.network_steps = dict.fromkeys(network_steps(record, steps))
+        self.networks: list[list[torch.Tensor]] = []
         k = (p - 1) // 2
         s, g, c = len(self.row), len(self.gradient_row), len(self.snapshot_row)
         self.signal = embedding.new_empty(t, s, k)
@@ -64,6 +66,9 @@ class Recorder:
             self.gradient_signal[:, row] = self.bin_norms(gradient)[:, self.circles]
         if (row := self.snapshot_row.get(step)) is not None:
             self.snapshots[row] = parameters[0][0]
+        if step in self.network_steps:
+            # To the host at once: together they may be larger than all else of the stack.
+            self.networks.append([x[0].to("cpu", copy=True) for x in parameters])
 
     def finish(self, parameters: list[torch.Tensor]) -> Record:
         """Return everything recorded, as arrays on the host."""
@@ -76,4 +81,6 @@ class Recorder:
             snapshot_step=np.array(list(self.snapshot_row), dtype=np.int64),
             snapshot_embedding=self.snapshots.cpu().numpy(),
             final=Parameters(*(x.cpu().numpy() for x in parameters)),
+            network_step=np.array(list(self.network_steps), dtype=np.int64),
+            networks=Parameters.of_steps([[x.numpy() for x in n] for n in self.networks]),
         )

@@ -80,7 +80,8 @@ def train_on_gpu(
     gpu = Gpu(device, bytes_per_trial(p, d, initial.b1.shape[1], pairs.shape[1], protocol))
 
     def train(some: slice, tick: Callable[[int], None]) -> Record:
-        return train_stack(*part(some), protocol, weight_decay, device, tick, CudaGraph)
+        how = protocol if some.start == 0 else protocol.without_networks
+        return train_stack(*part(some), how, weight_decay, device, tick, CudaGraph)
 
     with torch.cuda.device(device), matrix_products(protocol.arithmetic):
         together = gpu.stack(trials, stack)
