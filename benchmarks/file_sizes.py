@@ -31,6 +31,7 @@ Case = tuple[Protocol, Cell, int]
 """Protocol, cell and how many trials."""
 
 _SHORT, _FROZEN = Protocol(steps=4000), Protocol(steps=4000, frozen=["embedding"])
+_STORED = Protocol(steps=2000, record=Recording(networks=100))
 _DOUBLE = {"arithmetic": "float64"}
 FITTED: tuple[Case, ...] = (
     (Protocol(steps=10_000), Cell(31, 64, embedding=REDRAWN), 3),
@@ -40,6 +41,8 @@ FITTED: tuple[Case, ...] = (
     (Protocol(steps=10_000, arithmetic="float64"), Cell(31, 64, embedding=REDRAWN), 2),
     (_SHORT.model_copy(update=_DOUBLE), Cell(23, 64), 5),
     (_FROZEN.model_copy(update=_DOUBLE), Cell(23, 16, embedding=REDRAWN), 3),
+    (_STORED, Cell(23, 64), 1),
+    (_STORED.model_copy(update=_DOUBLE), Cell(23, 64), 1),
 )
 """What the shares are fitted to: every kind of content in both types."""
 
@@ -51,6 +54,7 @@ UNSEEN: tuple[Case, ...] = (
     (_SHORT, Cell(23, 64, intervention="construct-circle-0.5"), 10),
     (Protocol(steps=2000, init=Init(mlp="normal"), arithmetic="float64"), Cell(31, 64), 2),
     (Protocol(steps=1000, frozen=["embedding"]), Cell(31, 64, embedding=REDRAWN), 5),
+    (Protocol(steps=1000, record=Recording(networks=50)), Cell(59, 128), 1),
 )
 """What the estimate is tried on."""
 

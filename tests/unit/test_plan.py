@@ -304,6 +304,11 @@ CASES = {
         Cell(17, 16, width=16, intervention="construct-circle-0.5"),
         10,
     ),
+    "stored": (
+        Protocol(steps=400, record=Recording(networks=100)),
+        Cell(13, 16, width=24),
+        2,
+    ),
     "wide embedding": (
         Protocol(steps=200, init=Init(mlp="normal")),
         Cell(31, 128, width=16, embedding=REDRAWN),

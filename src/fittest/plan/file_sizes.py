@@ -1,7 +1,8 @@
 """How many bytes a trajectory file will have: what it holds, times how well that compresses.
 
-What it holds follows from `fittest.trajectories.SCHEMA` and the recording. How well each kind of
-content compresses, and what a file costs besides, is measured (`python -m benchmarks.file_sizes`).
+What it holds follows from `fittest.trajectory_schema.SCHEMA` and the recording. How well each kind
+of content compresses, and what a file costs besides, is measured (`python -m
+benchmarks.file_sizes`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from fittest.cells import Block
 from fittest.interventions import Keep, Scale, Unperturbed, parse_intervention
 from fittest.protocol import Protocol
-from fittest.recording import gradient_steps, recorded_steps, snapshot_steps
-from fittest.trajectories import SCHEMA
+from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
+from fittest.trajectory_schema import NETWORK, SCHEMA, STORED
 
 KINDS = {
     "signal": "signals",
@@ -32,6 +33,7 @@ KINDS = {
     "final_embedding": "embeddings",
     "snapshot_embedding": "embeddings",
     "train_pair": "flags",
+    **dict.fromkeys(NETWORK, "networks"),
 }
 """Variable → kind of content, each of which compresses in its own way; all others are `numbers`."""
 
@@ -59,9 +61,16 @@ def content(block: Block, protocol: Protocol) -> dict[str, int]:
         "dimension": cell.d,
         "pair": cell.p**2,
         "named": 1,  # a few more at most, and a few bytes each
+        "network_step": len(network_steps(protocol.record, protocol.steps)),
+        "input": 2 * cell.d,
+        "neuron_1": cell.width,
+        "neuron_2": cell.width,
+        "answer": cell.p,
     }
     found: dict[str, int] = {}
     for name, variable in SCHEMA.items():
+        if variable.only == STORED and not protocol.record.networks:
+            continue
         dtype = np.dtype(protocol.dtype if variable.dtype == "float" else variable.dtype)
         held = dtype.itemsize * math.prod(sizes[dim] for dim in variable.dims)
         content = kind(name, block, protocol)
