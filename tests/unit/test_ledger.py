@@ -20,12 +20,14 @@ from fittest.files import write_dataset
 from fittest.layout import Layout
 from fittest.ledger.claim import SIZES, Part, above, below, equal, within
 from fittest.ledger.claims import CLAIMS, PAPER, files_read
-from fittest.ledger.cost import training_cost
+from fittest.ledger.cost import training_cost, v100_hours
 from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.ledger import COLUMNS, PART_COLUMNS, ledger
 from fittest.ledger.page import page
 from fittest.ledger.rows import find_row
 from fittest.ledger.verdicts import combined, verdict_of
+from fittest.plan.coefficients import published
+from fittest.plan.costs import plan
 
 IDS = [
     "survivors-few",
@@ -600,6 +602,21 @@ def test_a_trial_that_experiments_share_costs_once():
     assert f"at the least: {cost.v100_hours:.3g}" in found["measured"]
     assert 0.1 < cost.v100_hours < 500 * 1.8 / 60
     assert ledger({}, PAPERS)[0].set_index("id").loc["compute", "verdict"] == "not run"
+
+
+def test_a_v100s_hours_are_those_of_the_plan():
+    axes = {"p": 13, "d": 16, "embedding": "redrawn"}
+    experiments = {
+        "modulus": {"axes": axes | {"p": [11, 13]}, "trials": 50},
+        "dimension": {"axes": axes | {"d": [16, 32]}, "trials": 50},  # shares a cell with it
+    }
+    design = parse_design({"experiments": experiments})
+    _, together = plan(design, published())
+    assert together.cost.trials == 150
+    assert v100_hours(design) == pytest.approx(together.cost.card_hours["V100"])
+    # What is not the paper's does not count.
+    more = parse_design({"experiments": experiments | {"mine": {"axes": axes, "trials": 100}}})
+    assert v100_hours(more) == v100_hours(design)
 
 
 def test_the_long_form_has_every_number_with_its_verdict():
