@@ -35,6 +35,9 @@ PROBE = """<script>addEventListener("load", () => {
   parent.document.body.dataset.probe = JSON.stringify({
     inner: innerWidth, content: root.scrollWidth,
     images: [...document.images].map(i => i.complete && i.naturalWidth),
+    shown: [...document.images].map(i => Math.round(i.getBoundingClientRect().width)),
+    broken_words: [...document.querySelectorAll(".values th")]
+      .filter(e => e.getClientRects().length && e.scrollHeight > 60).map(e => e.textContent),
     wide: [...document.querySelectorAll("main > section > *, header > *")]
       .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML),
     small: [...document.querySelectorAll("p, td, th, dd, li, span, pre")]
@@ -155,6 +158,9 @@ def test_a_browser_opens_it_without_complaint(page, tmp_path, tool, width):
     assert found["content"] <= width
     assert found["wide"] == []
     assert found["small"] == 0
+    assert found["broken_words"] == []
+    # The narrow figure shrinks, and the wide one only as far as its letters can be read.
+    assert found["shown"] == ([720, 440] if width > 1000 else [544, 358])
     assert found["broken"] == []
     assert found["resources"] == []
 

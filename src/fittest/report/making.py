@@ -16,6 +16,9 @@ from fittest.report.content import MARKS, claims_of, counts_of, figure_of, proto
 TEMPLATE = "page.html"
 STYLE = "page.css"
 
+WIDE = 544
+"""CSS pixels (34 rem) beyond which a figure scrolls on a phone instead of shrinking."""
+
 
 def make_report(design_file: Path, root: Path, output: Path) -> None:
     """Write one HTML page that needs no other file: ledger, figures, protocols, how to redo each.
@@ -44,6 +47,7 @@ def make_report(design_file: Path, root: Path, output: Path) -> None:
     )
     page = environment.get_template(TEMPLATE).render(
         style=STYLE,
+        wide=WIDE,
         name=design_file.stem,
         title=design.title.rstrip("."),
         claims=claims,
