@@ -57,6 +57,9 @@ TABLES = {
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
     "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
+    "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
+    "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
+    "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
 }
 """Kind of table → how it is made."""
 
@@ -66,6 +69,9 @@ STATISTICS = {
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
     "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
+    "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
+    "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
+    "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
 }
 """Kind of statistics → how they are made."""
 
@@ -94,7 +100,11 @@ class Analysis:
 
 
 ANALYSES = {
-    "initial-signal": Analysis(("embedding",), ("correlation", "decision"), ("trial",)),
+    "initial-signal": Analysis(
+        ("embedding",),
+        ("correlation", "decision", "generalisation", "interactions"),
+        ("trial", "example"),
+    ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
@@ -102,6 +112,8 @@ ANALYSES = {
     "dimension": Analysis(("d",), ("counts",)),
     "weight-decay": Analysis(("weight_decay",), ("counts",)),
     "collaboration": Analysis((), ("kept",), networks=True),
+    "ode": Analysis(("d",), ("dynamics",)),
+    "width": Analysis(("width",), ("dynamics",)),
 }
 """Name of an experiment → what is made of it."""
 

@@ -50,7 +50,7 @@ ATTRIBUTES = {
 COLUMNS = {
     "statistic": "which number, see above",
     "rule": "survival rule",
-    "horizon": "step at which survival is evaluated",
+    "horizon": "step at which survival is evaluated, or last step that the number is about",
     "estimate": "the number",
     "low": "lower end of its 95% interval, or the least where `method` says so",
     "high": "upper end of its 95% interval, or the most where `method` says so",
@@ -75,7 +75,6 @@ COLUMNS = {
     "(embedding unit)",
     "axis": "axis that the experiment varies",
     "n_values": "values on the axis that it comes from",
-    "n_least": "fewest trials of any group (value of the axis, or embedding) that has some",
     "prime": "1 where the modulus is prime",
     "angle": "largest principal angle between the two planes (degrees)",
     "ambiguous": "1 where nearly equal singular values make the pairing arbitrary",
@@ -96,6 +95,16 @@ COLUMNS = {
     "kept": "circles in the kept set; -1 where too few survive to make it",
     "loss": "mean loss on all pairs (nats)",
     "distance": "largest relative difference of signal among a trial's survivors",
+    "fit": "kind of differential equation",
+    "d_range": "values of the axis that a row pools, empty where it is about one of them",
+    "n_least": "fewest trials of any group (value of the axis, or embedding) that has some",
+    "n_fitted": "fewest trials that a fit had",
+    "n_comparisons": "coefficients between survivors, or pairs of trials that share one",
+    "path": "`observed`, or what tells the signal: the rollout of a fit, or a closed form",
+    "source": "frequency k of the circle that acts",
+    "source_survived": "1 if that circle survived, 0 died, -1 missing",
+    "coefficient": "what the source does to the circle (per step)",
+    "r_squared": "R² of the change of a signal in one step, mean over circles",
 }
 """Column of a CSV file → meaning (unit)."""
 

@@ -54,6 +54,8 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
     "collaboration": [("standard", _CELL)],
+    "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
+    "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
 _LIKE = {"engines": "arithmetic"}

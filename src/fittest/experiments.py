@@ -28,9 +28,7 @@ _PLANNED = (
     "construction",
     "frozen",
     "ablation",
-    "ode",
     "protocol",
-    "width",
 )
 KNOWN = (*ANALYSES, *_PLANNED)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""

@@ -182,7 +182,7 @@ def describe(long_name: str, units: str = "1", **more: Any) -> dict[str, Any]:
     return {"long_name": long_name, "units": units, **more}
 
 
-FLAG = {"flag_values": [0, 1], "flag_meanings": "no yes"}
+FLAG: dict[str, Any] = {"flag_values": [0, 1], "flag_meanings": "no yes"}
 """Attributes of an int8 flag; -1 is missing."""
 
 Progress = Callable[[int], None]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fittest.dynamics import KINDS, fit
-from fittest.flow import rollout
+from fittest.flow import rollout, spectral_abscissa
 from fittest.forecasts import Score, mean, r_squared, score
+from fittest.interactions import nonzero_share
 from fittest.intervals import quiet
 
 TIME = "time"
@@ -25,7 +26,9 @@ class HeldOut:
     """One trial told by what was fitted to the trials of other folds.
 
     `n_fitted` counts those, and `train_r2` is the mean over them of what `score.r2` is for the
-    trial held out. Without any, scores are NaN and `converged` is false.
+    trial held out. Without any, scores are NaN and `converged` is false. `nonzero_share` counts all
+    coefficients, and `spectral_abscissa` is that of A: both NaN for `TIME`, the latter for
+    Lotka–Volterra too.
     """
 
     trial: int
@@ -33,6 +36,8 @@ class HeldOut:
     n_fitted: int
     converged: bool
     train_r2: float
+    nonzero_share: float
+    spectral_abscissa: float
     score: Score
 
 
@@ -86,24 +91,30 @@ def generalise(
         held_out = []
         for f in np.unique(fold):
             fitted, chosen = signals[whole & (fold != f)], np.flatnonzero(fold == f)
-            train_r2, converged, forecasts = _forecast(kind, fitted, signals[chosen])
+            about, forecasts = _forecast(kind, fitted, signals[chosen])
             for i, (change, path) in zip(chosen, forecasts, strict=True):
                 result = score(change, path, signals[i], None if alive is None else alive[i])
-                held_out.append(HeldOut(int(i), int(f), len(fitted), converged, train_r2, result))
+                held_out.append(HeldOut(int(i), int(f), len(fitted), *about, result))
         out[kind] = sorted(held_out, key=lambda h: h.trial)
     return out
 
 
 def _forecast(
     kind: str, fitted: np.ndarray, others: np.ndarray
-) -> tuple[float, bool, list[tuple[np.ndarray, np.ndarray]]]:
-    """Return R² on the fitted, whether that converged, and the others' changes and paths."""
+) -> tuple[tuple[bool, float, float, float], list[tuple[np.ndarray, np.ndarray]]]:
+    """Return what `HeldOut` says of the fit, and the others' changes and paths."""
     actual = np.diff(fitted, axis=1)
     if kind == TIME:
         with quiet():
             change = actual.mean(axis=0)
         paths = [(change, np.cumsum(np.concatenate([x[:1], change]), axis=0)) for x in others]
-        return mean(r_squared(change, actual)), len(fitted) > 0, paths
+        return (len(fitted) > 0, mean(r_squared(change, actual)), np.nan, np.nan), paths
     model = fit(fitted, kind)
     paths = [(model.change(x[:-1]), rollout(model, x[0], len(x) - 1)) for x in others]
-    return mean(r_squared(model.change(fitted[:, :-1]), actual)), model.converged, paths
+    about = (
+        model.converged,
+        mean(r_squared(model.change(fitted[:, :-1]), actual)),
+        nonzero_share(np.concatenate([model.linear, model.quadratic], axis=1)),
+        np.nan if model.quadratic.size else spectral_abscissa(model.linear),
+    )
+    return about, paths

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from fittest.analyses import tables_of
 from fittest.figures.drawing import draw_figure, save
 from fittest.figures.registry import FIGURES
 from fittest.survival import RULES
@@ -55,8 +56,9 @@ def test_a_figure_drawn_again_from_its_tables_is_the_same_bytes(results, tmp_pat
 
 def test_every_data_file_opens_with_xarray_alone_and_explains_each_variable(results):
     paths = [*results.rglob("*.nc"), *results.rglob("*.h5")]
-    # Two embeddings, five blocks, four tables of one experiment and two of the other.
-    assert len(paths) == 2 + 5 + 4 + 2
+    # Two embeddings, five blocks, the ledger, and the tables of two experiments.
+    tables = [*tables_of("initial-signal"), *tables_of("mine")]
+    assert len(paths) == 2 + 5 + 1 + len(tables)
     for path in paths:
         with xr.open_dataset(path, engine="h5netcdf") as dataset:
             assert dataset.attrs["complete"] == "yes"

@@ -5,11 +5,12 @@ import time
 
 import pytest
 
+from fittest.figures.registry import FIGURES as ALL_FIGURES
 from fittest.training.fingerprint import fingerprint
 from fittest.training.version import TRAINING_VERSION
 
 TRAINING_RULES = {"draw_embedding", "train"}
-FIGURES = {"figure_2", "figure_3", "figure_6", "decision_time"}
+FIGURES = {name for name, f in ALL_FIGURES.items() if f.experiments == ["initial-signal"]}
 
 
 def figures_of(plan) -> set[str]:
@@ -178,7 +179,7 @@ def test_a_changed_figure_module_redraws_that_figure_only(finished, name):
 def test_a_changed_style_sheet_redraws_every_figure_and_nothing_else(finished):
     finished.append("src/fittest/figures/fittest.mplstyle", "\nfont.size: 20\n")
     plan = finished.plan()
-    assert plan.jobs == {"draw_figure": 4}
+    assert plan.jobs == {"draw_figure": len(FIGURES)}
     assert figures_of(plan) == FIGURES
 
 
@@ -216,7 +217,7 @@ def test_changed_tables_remake_tables_and_train_nothing(finished):
     plan = finished.plan()
     assert not TRAINING_RULES & plan.jobs.keys()
     assert {"survival", "timeline", "trial"} <= plan.jobs.keys()
-    assert figures_of(plan) == FIGURES
+    assert {"figure_2", "figure_3", "decision_time"} <= figures_of(plan)
 
 
 def test_a_comment_in_training_code_retrains_nothing(finished):

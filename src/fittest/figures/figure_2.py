@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fittest.figures import style
+from fittest.figures.chosen import chosen_circles
 from fittest.fourier import plane, project
 from fittest.tables.timeline import timeline_rows
 
@@ -54,17 +55,6 @@ def data(trial: xr.Dataset) -> pd.DataFrame:
     columns = ["panel", "step", "frequency", "survived", "signal", "token", "x", "y"]
     frame = pd.concat(frames, ignore_index=True)
     return frame.reindex(columns=columns).astype({"token": "Int64"})
-
-
-def chosen_circles(trial: xr.Dataset) -> list[int]:
-    """Return the dead circle that began strongest and the survivor that ended strongest."""
-    survived = trial["survived"].sel(rule=RULE).values == 1
-    k = trial["frequency"].values
-    chosen = []
-    for group, order in ((~survived, trial["signal"][0]), (survived, trial["signal"][-1])):
-        if group.any():
-            chosen.append(int(k[group][np.argmax(order.values[group])]))
-    return chosen
 
 
 def caption(frame: pd.DataFrame) -> str:

@@ -88,6 +88,31 @@ _ALL = (
         "How early survival is decided: AUC of the signal at each step.",
         (f"statistics/{_HEADLINE}/decision.csv",),
     ),
+    Figure(
+        "figure_9",
+        "Fig. 9: R² of differential equations against d; two circles as each fit tells them.",
+        ("statistics/ode/dynamics.csv", f"tables/{_HEADLINE}/example.nc"),
+    ),
+    Figure(
+        "figure_15",
+        "Fig. 15: coefficients of one trial's equations, by least squares and by Lasso.",
+        (f"tables/{_HEADLINE}/example.nc", f"statistics/{_HEADLINE}/interactions.csv"),
+    ),
+    Figure(
+        "figure_16",
+        "Fig. 16: every circle of one trial, observed and as differential equations tell it.",
+        (f"tables/{_HEADLINE}/example.nc",),
+    ),
+    Figure(
+        "width",
+        "R² and rollout error of linear differential equations against hidden width.",
+        ("statistics/width/dynamics.csv",),
+    ),
+    Figure(
+        "generalisation",
+        "Whether differential equations of some trials tell other trials of their embedding.",
+        (f"statistics/{_HEADLINE}/generalisation.csv",),
+    ),
 )
 FIGURES = {figure.name: figure for figure in _ALL}
 """Name → figure."""
