@@ -1,6 +1,6 @@
 # fittest: which representation does a network learn?
 #
-#   design ─► embeddings ─► trajectories ─► tables ─► statistics ─► figures, claims
+#   design ─► embeddings ─► trajectories ─► tables ─► statistics ─► figures, claims ─► report
 #
 # Data flows left to right, one file a stage; docs/architecture.md says why. The design named in
 # config/config.yaml (or --config design=NAME) is read and checked before any job runs.
@@ -22,7 +22,7 @@ rule all:
             *rules.tables.input,
             *rules.statistics.input,
             *rules.figures.input,
-            *(rules.claims.input if statistics_read(layout) else []),
+            *(rules.claims.output if statistics_read(layout) else []),
         ],
 
 
@@ -32,3 +32,4 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/report.smk"

@@ -75,4 +75,10 @@ for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):
         path = folder / f"figures/{name}.{suffix}"
         assert path.stat().st_size > (100 if path.suffix == ".csv" else 1000), path
+
+# The ledger judges nothing on so little, and knows what it took.
+ledger = pd.read_csv(folder / "claims/claims.csv").set_index("id")
+assert ledger.loc["signal-survival", "verdict"] == "inconclusive", ledger["verdict"]
+assert 0 < ledger.loc["compute", "estimate"] < 1, ledger.loc["compute"]
+assert (folder / "report.html").stat().st_size > 500_000
 print("smoke design: signals, accuracy, survivors, counts, engines, kept sets, figures are right")

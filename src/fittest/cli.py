@@ -126,6 +126,12 @@ def _claims(a: argparse.Namespace) -> None:
     make_ledger(a.design, a.results, a.output)
 
 
+def _report(a: argparse.Namespace) -> None:
+    from fittest.report.making import make_report
+
+    make_report(a.design, a.results, a.output)
+
+
 def _headline(a: argparse.Namespace) -> None:
     from fittest.headline import headline
 
@@ -234,6 +240,11 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--design", type=Path, required=True, help="design file")
     claims.add_argument("--results", type=Path, required=True, help="the design's results folder")
     claims.add_argument("-o", "--output", type=Path, required=True, help="path without suffix")
+
+    page = command("report", _report, "write the ledger and figures as one HTML page")
+    page.add_argument("--design", type=Path, required=True, help="design file")
+    page.add_argument("--results", type=Path, required=True, help="the design's results folder")
+    page.add_argument("-o", "--output", type=Path, required=True, help="the page")
 
     line = command("headline", _headline, "print what a design's results say")
     line.add_argument("folder", type=Path, help="results folder of the design")

@@ -10,8 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from fittest.cells import AXES
+from fittest.design import parse_design
 from fittest.embeddings import KIND as EMBEDDING
 from fittest.examples import embedding_example, examples, trajectory_example
+from fittest.ledger.ledger import ledger
+from fittest.ledger.making import as_dataset
 from fittest.trajectory_schema import SCHEMA
 
 ATTRIBUTES = {
@@ -101,7 +104,6 @@ COLUMNS = {
     "strongest survivor, i}; `all`: the whole network",
     "kept": "circles in the kept set; -1 where too few survive to make it",
     "loss": "mean loss on all pairs (nats)",
-    "distance": "largest relative difference of signal among a trial's survivors",
     "p": "modulus",
     "d": "embedding dimension",
     "experiment": "experiment of App. C: `O`, `A`, `B`, `C`, `D`, or `ACD-OB`, the mean "
@@ -120,8 +122,8 @@ COLUMNS = {
     "median": "median over trials of the largest test loss in a window of steps (nats)",
     "fit": "kind of differential equation",
     "d_range": "values of the axis that a row pools, empty where it is about one of them",
-    "n_least": "fewest trials of any group (value of the axis, embedding or cell) that has some; in "
-    "`frozen.csv` and `rank.csv` of any at all",
+    "n_least": "fewest trials of any group (value of the axis, embedding or cell) that has some; "
+    "in `frozen.csv` and `rank.csv` of any at all",
     "n_fitted": "fewest trials that a fit had",
     "n_comparisons": "coefficients between survivors, or pairs of trials that share one",
     "path": "`observed`, or what tells the signal: the rollout of a fit, or a closed form",
@@ -140,7 +142,6 @@ COLUMNS = {
     "bin_low": "lower edge of the bin",
     "bin_high": "upper edge of the bin",
     "recipe": "how the support vector machine was trained and tested",
-    "d": "embedding dimension",
 }
 """Column of a CSV file → meaning (unit)."""
 
@@ -205,7 +206,23 @@ def data_dictionary() -> str:
     parts += ["## Statistics and figure data: CSV, numbers to nine significant digits\n"]
     for path, (text, frame) in frames.items():
         parts += [f"### `{path}`\n", text + "\n", *_found_columns(frame), ""]
+    parts += _ledger()
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _ledger() -> list[str]:
+    """Return the section on the ledger, from one of a design without results."""
+    design = parse_design({"experiments": {"none": {"trials": 1, "block": 1}}})
+    dataset = as_dataset(*ledger({}, design))
+    return [
+        "## Ledger: `claims/claims.{nc,csv,md}`, `claims/claims-parts.csv`\n",
+        "Every claim of the paper with what was measured and the verdict: `reproduced`, `not "
+        "reproduced`, `inconclusive`, `not run` or `reported`. The CSV files have the variables as "
+        "columns: `claims.csv` those along `claim` (there named `id`), `claims-parts.csv` those "
+        "along `part`, without `part_`.\n",
+        *_found_variables({"float64": dataset}),
+        "",
+    ]
 
 
 def _place(attribute: str) -> int:

@@ -127,6 +127,17 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
     return tables, out
 
 
+def made_up_experiments() -> tuple[str, ...]:
+    """Return the experiments of which there are made-up statistics."""
+    return tuple(_MADE_UP)
+
+
+def statistics_example(experiment: str) -> dict[str, pd.DataFrame]:
+    """Return the made-up statistics of an experiment, by kind."""
+    with TemporaryDirectory() as folder:
+        return _made(Path(folder), experiment, "float32")[1]
+
+
 def _made(
     folder: Path, experiment: str, arithmetic: str
 ) -> tuple[dict[str, xr.Dataset], dict[str, pd.DataFrame]]:

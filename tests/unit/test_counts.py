@@ -31,6 +31,7 @@ def test_means_are_of_the_trials_that_are_there():
     found = rows(frame, "circles")
     assert found["estimate"].tolist() == [3, pytest.approx(14 / 3)]
     assert found["n_trials"].tolist() == [4, 3]
+    assert rows(frame, "spearman")["n_least"].item() == 3
     assert found["value"].tolist() == [7, 11]
     assert ((found["low"] <= found["estimate"]) & (found["estimate"] <= found["high"])).all()
     assert found["low"].iloc[0] >= 1
@@ -54,7 +55,7 @@ def test_the_trend_is_spearmans():
     assert found["estimate"] == pytest.approx(expected.statistic)
     assert found["p_value"] == pytest.approx(expected.pvalue)
     assert found["low"] < found["estimate"] < found["high"]
-    assert (found["n_trials"], found["n_values"]) == (120, 4)
+    assert (found["n_trials"], found["n_values"], found["n_least"]) == (120, 4, 30)
 
 
 def test_a_perfect_trend_is_one_and_no_variation_is_no_trend():

@@ -22,6 +22,8 @@ LIGHT = [
     "fittest.trajectories",
     "fittest.analyses",
     "fittest.making",
+    "fittest.ledger.making",
+    "fittest.report.making",
     "fittest.survival",
     *(kind.module for kind in (*TABLES.values(), *STATISTICS.values())),
     "fittest.headline",
@@ -48,6 +50,12 @@ def test_planning_tables_and_figures_never_import_torch():
 def test_importing_the_package_imports_nothing_heavy():
     modules = imported_with("import fittest; fittest.__all__; fittest.__version__")
     assert not {"numpy", "xarray", "matplotlib", "torch"} & set(modules)
+
+
+def test_which_files_claims_and_figures_read_is_known_without_reading_any():
+    modules = imported_with("import fittest.ledger.claims, fittest.figures.registry")
+    assert "fittest.ledger.claims" in modules
+    assert not {"numpy", "pandas", "xarray", "matplotlib"} & set(modules)
 
 
 @pytest.mark.parametrize("name", fittest.__all__)

@@ -15,16 +15,19 @@ from fittest.cells import AXES
 from fittest.cli import main
 from fittest.design import parse_design
 from fittest.errors import FileError
+from fittest.examples import made_up_experiments, statistics_example
 from fittest.files import write_dataset
 from fittest.layout import Layout
-from fittest.ledger.claim import Part, above, below, equal, within
+from fittest.ledger.claim import SIZES, Part, above, below, equal, within
 from fittest.ledger.claims import CLAIMS, PAPER, files_read
-from fittest.ledger.cost import training_cost
+from fittest.ledger.cost import training_cost, v100_hours
 from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.ledger import COLUMNS, PART_COLUMNS, ledger
 from fittest.ledger.page import page
 from fittest.ledger.rows import find_row
 from fittest.ledger.verdicts import combined, verdict_of
+from fittest.plan.coefficients import published
+from fittest.plan.costs import plan
 
 IDS = [
     "survivors-few",
@@ -74,6 +77,59 @@ QUICK = parse_design(
 )
 
 
+# The rules as they were fixed, written down a second time.
+RULES = {
+    "survivors-few": ["share_3_to_5 > 0.5", "dead_ratio < 0.01", "50 trials"],
+    "pca-loose": ["pairs_match > 0.5", "plane_angle < 30", "10 trials"],
+    "frozen-dip": ["dip > 0.3", "change_point from -5 to 5", "5 trials a value"],
+    "frozen-descent": ["descent < 0", "5 trials a value"],
+    "embedding-rank": ["rank_match = 1", "residual_at_least_p < 1e-08", "residual_below_p > 0.01"],
+    "circles-modulus": ["spearman > 0", "20 trials a value", "8 values on the axis"],
+    "circles-dimension": ["spearman > 0", "10 trials a value", "12 values on the axis"],
+    "signal-survival": ["pearson_pooled > 0.7", "10 embeddings", "20 trials an embedding"],
+    "perturbation": [
+        *("top_fifth > 0.9", "bottom_fifth < 0.1"),
+        *("4 embeddings", "10 values on the axis", "10 trials a value"),
+    ],
+    "construction-first": ["first_rate > 0.95", "200 trials"],
+    "construction-second": ["second_spearman > 0", "200 trials"],
+    "construction-revival": ["revival_share > 0.01", "200 trials"],
+    "gradient-survival": [*(f"logistic_slope > 0 update {i}" for i in (1, 2, 3, 4)), "100 trials"],
+    "svm-separates": ["accuracy_gain > 0 recipe paper", "100 trials"],
+    "three-circles": ["all_three > 0.5", "10 trials"],
+    "interactions-signs": [
+        *("share_positive > 0", "share_negative > 0", "sign_agreement_excess > 0", "20 trials")
+    ],
+    "ode-linear": [
+        "r_squared > 0.9 fit ols d_range d>=64",
+        "r_squared > 0.8 fit lasso d_range d>=64",
+        "nonzero_share < 0.2 fit lasso d_range all",
+        "10 trials",
+    ],
+    "ode-closed-form": ["closed_form_error < 0.1 fit ols d_range all", "10 trials"],
+    "lotka-volterra-overfits": [
+        "r_squared > 0.99 fit lotka-volterra d_range all",
+        "left_data_share > 0.5 fit lotka-volterra d_range all",
+        "10 trials",
+    ],
+    "circles-weight-decay": [
+        *("share_all_stay > 0.9", "test_accuracy < 0.9", "20 trials"),
+        *("spearman_positive < 0", "20 trials a value"),
+    ],
+    "circularity-dimension": ["identity_gap < 0.02"],
+    "circularity-survival": ["auc from 0.4 to 0.6", "50 trials"],
+    "ablation-a": ["revives > 0.5 experiment A", "10 trials"],
+    "ablation-b": ["solves_with_two > 0.5 experiment B", "10 trials"],
+    "ablation-b-sooner": ["steps_difference < 0 experiment B", "10 trials"],
+    "ablation-cd": [*(f"at_least_three > 0.5 experiment {x}" for x in "CD"), "10 trials"],
+    "ablation-spikes": ["spikes_difference > 0 experiment ACD-OB", "10 trials"],
+    "single-circle-never": ["share_single = 0", "200 trials"],
+    "gradient-early": ["peak_step from 50 to 200", "late_share < 0.05", "20 trials"],
+    "decay-dominates": ["decay_slope_ratio from 0.95 to 1.05", "20 trials"],
+    "circles-all-moduli": ["spearman > 0", "5 trials a value"],
+}
+
+
 def row(statistic, interval, rule="relative", horizon=30_000, estimate=None, **more):
     low, high = interval
     return {
@@ -108,6 +164,54 @@ def test_every_file_that_a_claim_reads_is_made(file):
     assert experiment in PAPER
     assert experiment in ANALYSES, f"no experiment {experiment} is analysed"
     assert kind in ANALYSES[experiment].statistics
+
+
+def test_statistics_have_the_rows_and_columns_that_claims_ask_for():
+    made = {}
+    for experiment in made_up_experiments():
+        for kind, frame in statistics_example(experiment).items():
+            made[f"statistics/{experiment}/{kind}.csv"] = frame
+    lacking = []
+    for part in (part for claim in CLAIMS.values() for part in claim.parts):
+        if part.file not in made:
+            continue
+        frame = made[part.file]
+        columns = {*part.keys, *("/".join(part.least).split("/") if part.least else ())}
+        if part.statistic not in set(frame["statistic"]) or not columns <= set(frame.columns):
+            lacking.append((part.file, part.statistic, columns))
+    assert not lacking
+    assert "statistics/modulus/counts.csv" in made
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_rules_are_those_that_were_fixed(name):
+    found = []
+    for part in CLAIMS[name].judged:
+        keys = " ".join(f"{key} {value}" for key, value in part.keys.items())
+        found.append(f"{part.statistic} {part.region} {keys}".strip())
+        found += [f"{least} {SIZES[size]}" for size, least in part.least.items()]
+    assert sorted(set(found)) == sorted(RULES[name])
+
+
+def test_survival_rules_and_steps_are_those_that_were_fixed():
+    rules = {name: {part.rule for part in claim.judged} for name, claim in CLAIMS.items()}
+    other = {name: rule for name, rule in rules.items() if rule - {"relative"}}
+    assert other == {
+        "gradient-survival": {"absolute"},
+        "svm-separates": {"absolute"},
+        "circles-weight-decay": {"retained"},
+    }
+    steps = {name: {part.horizon for part in claim.judged} for name, claim in CLAIMS.items()}
+    other = {name: step for name, step in steps.items() if step - {30_000}}
+    assert other == {
+        "frozen-dip": {5000},
+        "frozen-descent": {10_000},
+        "embedding-rank": {None},
+        "ode-linear": {1000},
+        "ode-closed-form": {1000},
+        "lotka-volterra-overfits": {1000},
+        "circularity-dimension": {None},
+    }
 
 
 # Known answers, worked out by hand from the rules.
@@ -414,7 +518,7 @@ def test_a_claims_rule_is_said_with_the_numbers_that_judge_it():
     assert "> 0.7" in rule
     assert "10 embeddings" in rule
     assert "20 trials an embedding" in rule
-    assert "`retained`" in CLAIMS["circles-weight-decay"].rule
+    assert "survival rule retained" in CLAIMS["circles-weight-decay"].rule
     for claim in CLAIMS.values():
         for part in claim.judged:
             assert str(part.region) in claim.rule
@@ -485,16 +589,34 @@ def test_a_trial_that_experiments_share_costs_once():
     first = survival_table([[3600, 3600], [7200, 7200]], [0, 1])
     more = survival_table([[7200, 7200, 7200]], [1])
     other = survival_table([[3600, np.nan]], ["redrawn"], p=11)
-    cost = training_cost([first, more, other])
+    cost = training_cost([first, more, other], PAPERS)
     assert cost.core_hours == pytest.approx(1 + 1 + 2 + 2 + 2 + 1)
     assert (cost.trials, cost.elsewhere) == (6, 1)
-    assert training_cost([]) is None
+    assert training_cost([], PAPERS) is None
     claims, _ = ledger({}, PAPERS, cost)
     found = claims.set_index("id").loc["compute"]
     assert found["verdict"] == "reported"
     assert found["estimate"] == pytest.approx(9)
     assert "1 trials" in found["note"]
+    # 500 trials of 30,000 steps: the paper's own average is 1.8 minutes a trial.
+    assert f"at the least: {cost.v100_hours:.3g}" in found["measured"]
+    assert 0.1 < cost.v100_hours < 500 * 1.8 / 60
     assert ledger({}, PAPERS)[0].set_index("id").loc["compute", "verdict"] == "not run"
+
+
+def test_a_v100s_hours_are_those_of_the_plan():
+    axes = {"p": 13, "d": 16, "embedding": "redrawn"}
+    experiments = {
+        "modulus": {"axes": axes | {"p": [11, 13]}, "trials": 50},
+        "dimension": {"axes": axes | {"d": [16, 32]}, "trials": 50},  # shares a cell with it
+    }
+    design = parse_design({"experiments": experiments})
+    _, together = plan(design, published())
+    assert together.cost.trials == 150
+    assert v100_hours(design) == pytest.approx(together.cost.card_hours["V100"])
+    # What is not the paper's does not count.
+    more = parse_design({"experiments": experiments | {"mine": {"axes": axes, "trials": 100}}})
+    assert v100_hours(more) == v100_hours(design)
 
 
 def test_the_long_form_has_every_number_with_its_verdict():
@@ -510,7 +632,7 @@ def test_why_a_number_is_missing_is_said():
     nothing = ledger({}, PAPERS)[0].set_index("id")["note"]
     assert "no experiment frozen" in nothing["frozen-dip"]
     found = judge("survivors-few", row("share_3_to_5", (0.6, 0.7), n_trials=50))
-    assert "Missing: dead_ratio in statistics/initial-signal/survivors.csv" in found["note"]
+    assert "Missing in statistics/initial-signal/survivors.csv: dead_ratio" in found["note"]
 
 
 def test_the_files_are_those_that_lie_there(tmp_path, capsys):

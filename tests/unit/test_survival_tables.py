@@ -82,6 +82,16 @@ def test_the_table_says_what_the_trajectories_say(table, paths):
         )
 
 
+def test_trials_share_the_processor_time_of_their_job_and_a_gpus_is_unknown(table, paths):
+    spent = [open_trajectories(path).attrs["core_seconds"] for path in paths]
+    assert float(table["core_seconds"].sum()) == pytest.approx(sum(spent))
+    t = open_trajectories(paths[0])
+    one = survival_of(t, THRESHOLDS, [60])["core_seconds"].values
+    assert one.tolist() == [pytest.approx(spent[0] / 2)] * 2
+    elsewhere = survival_of(t.assign_attrs(device="cuda (H200)"), THRESHOLDS, [60])
+    assert np.isnan(elsewhere["core_seconds"]).all()
+
+
 def test_the_mean_signal_counts_all_p_bins(paths):
     t = open_trajectories(paths[0])
     bins = np.linalg.norm(np.fft.fft(t["final_embedding"].values, axis=1), axis=2)

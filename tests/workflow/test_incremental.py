@@ -188,8 +188,23 @@ def test_a_changed_style_sheet_redraws_every_figure_and_nothing_else(finished):
 def test_changed_statistics_remake_statistics_and_their_figures_and_train_nothing(finished):
     finished.append("src/fittest/statistics/correlation.py", "\nCHANGED = True\n")
     plan = finished.plan()
-    assert plan.jobs == {"correlation": 1, "draw_figure": 1}
+    # A claim is judged on them.
+    assert plan.jobs == {"correlation": 1, "draw_figure": 1, "claims": 1}
     assert figures_of(plan) == {"signal_survival"}
+
+
+def test_a_changed_rule_of_a_claim_judges_again_and_does_nothing_else(finished):
+    finished.append("src/fittest/ledger/survival_claims.py", "\nCHANGED = True\n")
+    assert finished.plan().jobs == {"claims": 1}
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.css"])
+def test_a_changed_page_builds_the_report_again_and_does_nothing_else(finished, name):
+    assert finished.plan("report").jobs == {"report": 1}
+    finished.snakemake("report")
+    assert finished.plan("report").jobs == {}
+    finished.append(f"src/fittest/report/{name}", "\n")
+    assert finished.plan("report").jobs == {"report": 1}
 
 
 def test_what_statistics_share_remakes_them_all_and_trains_nothing(finished):

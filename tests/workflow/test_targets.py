@@ -6,7 +6,7 @@ import pytest
 
 from fittest.figures.registry import FIGURES
 
-TARGETS = {"all", "trajectories", "tables", "statistics", "figures", *FIGURES}
+TARGETS = {"all", "trajectories", "tables", "statistics", "figures", "claims", "report", *FIGURES}
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 # Statistics to the ledger: each claim of the paper, judged by the rule fixed for it.
 
 
-rule judge_claims:
-    "The ledger of claims, from the statistics of the design that claims read."
+rule claims:
+    "The ledger: every claim of the paper with what was measured and the verdict."
     input:
         statistics=list(statistics_read(layout).values()),
         tables=tables_read(layout),
@@ -17,15 +17,9 @@ rule judge_claims:
     log:
         root / "logs/claims.log",
     params:
-        # The sizes of experiments stand in the ledger beside the verdicts.
-        design=design.model_dump_json(),
+        # They stand in the ledger beside the verdicts.
+        design=[design.title, sizes_text(design, PAPER)],
         stem=root / "claims/claims",
     shell:
         "fittest --log {log:q} claims --design {settings.design_path:q} --results {root:q}"
         " -o {params.stem:q}"
-
-
-rule claims:
-    "The ledger: every claim of the paper with what was measured and the verdict."
-    input:
-        rules.judge_claims.output,

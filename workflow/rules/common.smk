@@ -7,9 +7,11 @@ from fittest.analyses import STATISTICS, TABLES
 from fittest.cells import AXES, Block
 from fittest.errors import DesignError, choices, suggestion
 from fittest.engine_names import ENGINES
-from fittest.figures.registry import FIGURES
+from fittest.figures.registry import FIGURES, drawable
 from fittest.layout import Layout
+from fittest.ledger.claims import PAPER
 from fittest.ledger.inputs import statistics_read, tables_read
+from fittest.ledger.sizes import sizes_text
 from fittest.settings import read_design, read_settings
 from fittest.sources import source_files
 from fittest.training.version import TRAINING_VERSION
@@ -99,11 +101,7 @@ def taken(experiment, kind):
 
 def figure_names():
     """The figures whose experiments the design has."""
-    return [
-        name
-        for name, figure in FIGURES.items()
-        if set(figure.experiments) <= design.experiments.keys()
-    ]
+    return drawable(design.experiments)
 
 
 def figure_files(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -169,3 +170,9 @@ _ALL = (
 )
 FIGURES = {figure.name: figure for figure in _ALL}
 """Name → figure."""
+
+
+def drawable(experiments: Iterable[str]) -> list[str]:
+    """Return the figures whose experiments are all among some."""
+    there = set(experiments)
+    return [name for name, figure in FIGURES.items() if there.issuperset(figure.experiments)]

@@ -52,7 +52,7 @@ APPENDIX_CLAIMS = (
                 rule="retained",
             ),
         ),
-        "The rule `relative` finds no survivor where nothing decays, so `retained` counts here",
+        "The rule relative finds no survivor where nothing decays; so retained counts here",
     ),
     Claim(
         "circularity-dimension",

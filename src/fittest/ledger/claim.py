@@ -155,7 +155,7 @@ class Claim:
             return "reported, not judged"
         texts = []
         for part in self.judged:
-            rule = "" if part.rule == "relative" else f" by the rule `{part.rule}`"
+            rule = "" if part.rule == "relative" else f" by survival rule {part.rule}"
             texts.append(f"{part.text}{rule}: {part.region}{' (as seen)' if part.seen else ''}")
         least: dict[str, None] = {}
         for part in self.judged:

@@ -7,15 +7,20 @@ from fittest.ledger.claim import Claim, Part, Region, above, below
 _KEPT = "statistics/collaboration/kept.csv"
 _INTERACTIONS = "statistics/initial-signal/interactions.csv"
 _ODE = "statistics/ode/dynamics.csv"
-_CIRCULARITY = "statistics/dimension/circularity.csv"
-_GRADIENTS = "statistics/initial-signal/gradients.csv"
 _ODE_STEPS = 1000
-_LARGE_D = {"d_range": "d>=64"}
-_ALL_D = {"d_range": "all"}
+_LARGE = "d>=64"
 
 
-def _ode(text: str, statistic: str, region: Region, **keys: str) -> Part:
-    return Part(text, _ODE, statistic, region, {"n_trials": 10}, keys=keys, horizon=_ODE_STEPS)
+def _ode(text: str, statistic: str, region: Region | None, fit: str, d_range: str) -> Part:
+    return Part(
+        text,
+        _ODE,
+        statistic,
+        region,
+        {} if region is None else {"n_trials": 10},
+        keys={"fit": fit, "d_range": d_range},
+        horizon=_ODE_STEPS,
+    )
 
 
 DYNAMICS_CLAIMS = (
@@ -77,21 +82,18 @@ DYNAMICS_CLAIMS = (
         "few terms",
         "",
         (
+            _ode("median R² of least squares at d ≥ 64", "r_squared", above(0.9), "ols", _LARGE),
+            _ode("median R² of Lasso at d ≥ 64", "r_squared", above(0.8), "lasso", _LARGE),
             _ode(
-                "median R² of least squares at d ≥ 64",
-                "r_squared",
-                above(0.9),
-                fit="ols",
-                **_LARGE_D,
-            ),
-            _ode("median R² of Lasso at d ≥ 64", "r_squared", above(0.8), fit="lasso", **_LARGE_D),
-            _ode(
-                "share of Lasso coefficients that are not zero at d ≥ 64",
+                "median share of Lasso coefficients that are not 0",
                 "nonzero_share",
                 below(0.2),
-                fit="lasso",
-                **_LARGE_D,
+                "lasso",
+                "all",
             ),
+            _ode("R² of least squares at every d", "r_squared", None, "ols", "all"),
+            _ode("of Lasso", "r_squared", None, "lasso", "all"),
+            _ode("share not 0 at d ≥ 64", "nonzero_share", None, "lasso", _LARGE),
         ),
     ),
     Claim(
@@ -104,8 +106,8 @@ DYNAMICS_CLAIMS = (
                 "median relative error of survivors' signals over steps 0 to 1,000",
                 "closed_form_error",
                 below(0.1),
-                fit="ols",
-                **_ALL_D,
+                "ols",
+                "all",
             ),
         ),
     ),
@@ -115,14 +117,14 @@ DYNAMICS_CLAIMS = (
         "With quadratic terms the fit is nearly perfect, and rolling it out is unstable",
         "R² near 1",
         (
-            _ode("median R²", "r_squared", above(0.99), fit="lotka-volterra", **_ALL_D),
+            _ode("median R²", "r_squared", above(0.99), "lotka-volterra", "all"),
             _ode(
                 "share of trials whose rollout goes beyond ten times the range of the data before "
                 "step 1,000",
                 "left_data_share",
                 above(0.5),
-                fit="lotka-volterra",
-                **_ALL_D,
+                "lotka-volterra",
+                "all",
             ),
         ),
     ),

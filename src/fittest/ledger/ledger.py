@@ -101,7 +101,9 @@ def ledger(
                 "published": claim.published,
                 **measured,
                 "as_in_paper": int(not other) if run else -1,
-                "sizes": sizes_text(design, experiments),
+                "sizes": sizes_text(design, experiments)
+                if claim.parts
+                else f"{len(experiments)} of the paper's {len(PAPER)} experiments",
                 "rule": claim.rule,
                 "note": _note(claim, found, measured["note"], other, missing),
             }
@@ -143,13 +145,14 @@ def _compute(cost: Cost | None) -> dict[str, Any]:
         return dict(_NOTHING)
     elsewhere = f"{cost.elsewhere:,} trials trained on a GPU are not in it. " * bool(cost.elsewhere)
     return {
-        "measured": f"core-hours measured: {number_text(cost.core_hours)}",
+        "measured": f"core-hours measured: {number_text(cost.core_hours)}; V100-hours calculated, "
+        f"at the least: {number_text(cost.v100_hours)}",
         **_numbers({"estimate": cost.core_hours, "n_trials": cost.trials}),
         "sample": f"{cost.trials:,} trials",
         "horizon": nan,
         "verdict": REPORTED,
-        "note": f"Of the paper's experiments in this design, each trial once. {elsewhere}"
-        "GPU time was not measured",
+        "note": "Of the paper's experiments in this design, each trial once. "
+        f"{elsewhere}The V100-hours are a calculated bound (fittest plan), not a measurement",
     }
 
 
@@ -188,13 +191,13 @@ def _note(
 
 def _missing(found: Iterable[Found], design: Design) -> list[str]:
     """Return why numbers are missing: no such experiment in the design, or no such number."""
-    reasons: dict[str, None] = {}
+    lacking: dict[str, list[str]] = {}
     for part, row, _ in found:
         if row is None and part.experiment not in design.experiments:
-            reasons[f"The design has no experiment {part.experiment}"] = None
+            lacking[f"The design has no experiment {part.experiment}"] = []
         elif row is None:
-            reasons[f"Missing: {part.statistic} in {part.file}"] = None
-    return list(reasons)
+            lacking.setdefault(f"Missing in {part.file}: ", []).append(part.statistic)
+    return [why + ", ".join(dict.fromkeys(names)) for why, names in lacking.items()]
 
 
 def _part(

@@ -39,7 +39,8 @@ def make_ledger(design_file: Path, root: Path, stem: Path) -> None:
         name: _read(path) for name, path in statistics_read(layout).items() if path.is_file()
     }
     tables = [path for path in tables_read(layout) if path.is_file()]
-    cost = training_cost(open_dataset(path, "survival table") for path in tables)
+    opened = (open_dataset(path, "survival table") for path in tables)
+    cost = training_cost(opened, layout.design)
     claims, parts = ledger(statistics, layout.design, cost)
     write_dataset(as_dataset(claims, parts), Path(f"{stem}.nc"), KIND)
     write_text(Path(f"{stem}.csv"), csv_text(claims))

@@ -76,7 +76,7 @@ def _verdict(row: pd.Series) -> str:
 
 def _rule(row: pd.Series) -> str:
     note = f" {row['note']}." if row["note"] else ""
-    sizes = f" Trained: {row['sizes']}." if row["sizes"] else ""
+    sizes = f" Design: {row['sizes']}." if row["sizes"] else ""
     return f"### {row['id']}\n\n{row['verdict'].capitalize()}. Rule: {row['rule']}.{sizes}{note}\n"
 
 

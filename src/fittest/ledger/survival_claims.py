@@ -135,8 +135,8 @@ SURVIVAL_CLAIMS = (
             _svm("balanced accuracy", "balanced_accuracy", "by-trial"),
             _svm("AUC", "auc", "by-trial"),
         ),
-        "Most circles die, so answering dead every time is already right about as often as the "
-        "paper's machine",
+        "Most circles die, so that answering dead every time is right that often, too: the base "
+        "rate is what to compare with",
     ),
 )
 """In the order of the ledger."""

@@ -25,6 +25,7 @@ COLUMNS = (
     "p_value",
     "n_trials",
     "n_values",
+    "n_least",
     "method",
 )
 
@@ -114,6 +115,7 @@ def spearman(values: np.ndarray, cells: list[np.ndarray]) -> dict[str, Any]:
         "p_value": float(p_value),
         "n_trials": len(x),
         "n_values": len(used),
+        "n_least": min((len(cell) for _, cell in used), default=0),
         "method": "Spearman rank correlation of value and number of circles over trials; "
         f"percentile bootstrap over trials within each value, {RESAMPLES} resamples",
     }
@@ -128,5 +130,6 @@ def _mean(cell: np.ndarray) -> dict[str, Any]:
         "high": float(high),
         "n_trials": len(cell),
         "n_values": 1,
+        "n_least": len(cell),
         "method": f"mean circles a trial; percentile bootstrap over trials, {RESAMPLES} resamples",
     }
