@@ -68,7 +68,8 @@ np.testing.assert_allclose(kept["whole_loss"].sel(step=600), every, rtol=1e-4)
 fails = pd.read_csv(folder / "statistics/collaboration/kept.csv").set_index("statistic")
 assert fails.loc["one_fails", "n_trials"] == 4, fails
 
-names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_8", "figure_10", "figure_14")
+names = ("figure_2", "figure_3", "figure_5", "figure_6", "figure_7", "figure_8", "figure_10")
+names += ("figure_11", "figure_14", "signal_survival")
 names += ("decision_time", "arithmetic", "engines")
 for name in names:
     for suffix in ("png", "pdf", "svg", "csv"):

@@ -56,10 +56,16 @@ TABLES = {
     "timeline": Kind(f"{_TABLES}.timeline:gather_timeline", _ALL, ("thresholds", "horizons")),
     "trial": Kind(f"{_TABLES}.trial:gather_trial", ("first",), ("thresholds",)),
     "course": Kind(f"{_TABLES}.course:gather_course", _ALL, ("thresholds", "by_engine")),
+    "scores": Kind(f"{_TABLES}.scores:gather_scores", _ALL),
+    "losses": Kind(f"{_TABLES}.scores:gather_losses", _ALL, ("thresholds",)),
+    "rank": Kind(f"{_TABLES}.rank:gather_rank", _ALL),
+    "planes": Kind(f"{_TABLES}.planes:gather_planes", _ALL, ("thresholds",)),
+    "gradients": Kind(f"{_TABLES}.gradients:gather_gradients", _ALL, ("thresholds",)),
     "kept": Kind(f"{_TABLES}.kept:gather_kept", _ALL, ("thresholds",)),
     "early": Kind(f"{_TABLES}.early:gather_early", _ALL),
     "fits": Kind(f"{_TABLES}.fits:gather_fits", _ALL, ("thresholds",)),
     "example": Kind(f"{_TABLES}.example:gather_example", ("first",), ("thresholds",)),
+    "named": Kind(f"{_TABLES}.named:gather_named", _ALL),
 }
 """Kind of table → how it is made."""
 
@@ -68,10 +74,25 @@ STATISTICS = {
     "decision": Kind(f"{_STATISTICS}.decision:decision", ("timeline",)),
     "comparison": Kind(f"{_STATISTICS}.comparison:comparison", ("course", "survival")),
     "counts": Kind(f"{_STATISTICS}.counts:counts", ("survival",)),
+    "frozen": Kind(f"{_STATISTICS}.frozen:frozen", ("scores",)),
+    "rank": Kind(f"{_STATISTICS}.rank:rank", ("rank",)),
+    "ablation": Kind(f"{_STATISTICS}.ablation:ablation", ("survival", "losses")),
+    "protocols": Kind(f"{_STATISTICS}.protocols:protocols", ("survival",)),
+    "decay": Kind(f"{_STATISTICS}.decay:decay", ("survival",)),
+    "survivors": Kind(f"{_STATISTICS}.survivors:survivors", ("survival", "timeline")),
+    "agreement": Kind(f"{_STATISTICS}.agreement:agreement", ("survival",)),
+    "predictors": Kind(f"{_STATISTICS}.predictors:predictors", ("survival",)),
+    "planes": Kind(f"{_STATISTICS}.planes:planes", ("planes",)),
+    "gradients": Kind(f"{_STATISTICS}.gradients:gradients", ("gradients",)),
     "kept": Kind(f"{_STATISTICS}.kept:kept", ("kept",)),
     "dynamics": Kind(f"{_STATISTICS}.dynamics:dynamics", ("fits",)),
     "generalisation": Kind(f"{_STATISTICS}.generalisation:generalisation", ("early", "survival")),
     "interactions": Kind(f"{_STATISTICS}.interactions:interactions", ("early", "survival")),
+    "perturbation": Kind(f"{_STATISTICS}.perturbation:perturbation", ("survival",)),
+    "construction": Kind(f"{_STATISTICS}.construction:construction", ("survival", "named")),
+    "gradient": Kind(f"{_STATISTICS}.gradient:gradient", ("survival",)),
+    "svm": Kind(f"{_STATISTICS}.svm:svm", ("survival",)),
+    "circularity": Kind(f"{_STATISTICS}.circularity:circularity", ("survival",)),
 }
 """Kind of statistics → how they are made."""
 
@@ -90,6 +111,8 @@ class Analysis:
         Whether the very same trials are trained in several ways, and the ways are the axis.
     networks
         Whether it needs whole networks, which a protocol must store.
+    intervention
+        First word of the interventions that it is about; all are of one circle, or one phase.
     """
 
     varies: tuple[str, ...]
@@ -97,23 +120,42 @@ class Analysis:
     tables: tuple[str, ...] = ()
     compares: bool = False
     networks: bool = False
+    intervention: str = ""
 
 
 ANALYSES = {
     "initial-signal": Analysis(
         ("embedding",),
-        ("correlation", "decision", "generalisation", "interactions"),
+        (
+            "correlation",
+            "decision",
+            "survivors",
+            "agreement",
+            "predictors",
+            "planes",
+            "gradients",
+            "generalisation",
+            "interactions",
+        ),
         ("trial", "example"),
     ),
     "arithmetic": Analysis(("protocol",), ("comparison",), compares=True),
     "engines": Analysis(("engine",), ("comparison",), compares=True),
     "modulus": Analysis(("p",), ("counts",)),
     "modulus-all": Analysis(("p",), ("counts",)),
-    "dimension": Analysis(("d",), ("counts",)),
-    "weight-decay": Analysis(("weight_decay",), ("counts",)),
+    "dimension": Analysis(("d",), ("counts", "rank", "circularity")),
+    "weight-decay": Analysis(("weight_decay",), ("counts", "decay")),
+    "frozen": Analysis(("d",), ("frozen",)),
+    "ablation": Analysis(("intervention",), ("ablation",)),
+    "protocol": Analysis(("protocol",), ("protocols",), ("scores",)),
     "collaboration": Analysis((), ("kept",), networks=True),
     "ode": Analysis(("d",), ("dynamics",)),
     "width": Analysis(("width",), ("dynamics",)),
+    "perturbation": Analysis(
+        ("embedding", "intervention"), ("perturbation",), intervention="scale"
+    ),
+    "construction": Analysis(("intervention",), ("construction",), intervention="construct"),
+    "gradient": Analysis((), ("gradient", "svm")),
 }
 """Name of an experiment → what is made of it."""
 

@@ -24,10 +24,12 @@ from fittest.embeddings import embedding_dataset
 from fittest.figures.registry import FIGURES
 from fittest.files import open_dataset, write_dataset
 from fittest.fourier import circle_frequencies, mean_signal, signals
+from fittest.interventions import Construct, parse_intervention
 from fittest.making import function_of
 from fittest.protocol import Protocol, Recording
 from fittest.provenance import provenance
 from fittest.recording import gradient_steps, network_steps, recorded_steps, snapshot_steps
+from fittest.survival import RULES
 from fittest.trajectories import trajectory_dataset, write_trajectories
 
 TRAINING_ATTRIBUTES = {
@@ -53,11 +55,28 @@ _MADE_UP: dict[str, list[tuple[str, Cell]]] = {
     "modulus-all": [("standard", replace(_CELL, p=p)) for p in (12, 13)],
     "dimension": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
     "weight-decay": [("standard", replace(_CELL, weight_decay=wd)) for wd in (0.0, 0.5)],
+    "frozen": [("standard", replace(_CELL, d=d)) for d in (2, 3)],
+    "ablation": [
+        ("standard", replace(_CELL, intervention=text))
+        for text in ("none", "keep-strongest-1-of-base", "keep-strongest-2-of-base")
+    ],
+    "protocol": [(name, _CELL) for name in ("standard", "relu")],
     "collaboration": [("standard", _CELL)],
     "ode": [("standard", replace(_CELL, d=d)) for d in (4, 13)],
     "width": [("standard", replace(_CELL, width=wide)) for wide in (2, 3)],
+    "perturbation": [
+        ("standard", replace(_CELL, embedding=e, intervention=f"scale-3-{factor}"))
+        for e in ("0", "1")
+        for factor in (0.9, 1.1)
+    ],
+    "construction": [
+        ("standard", replace(_CELL, intervention=f"construct-circle-{r}")) for r in (0.5, 1)
+    ],
+    "gradient": [("standard", _CELL)],
 }
 """Experiment → the protocols and cells of which trials are made up, a block each."""
+_RULES = {"gradient": "absolute", "svm": "absolute"}
+"""Kind of statistics → the only rule it knows, where that is another than `relative`."""
 _LIKE = {"engines": "arithmetic"}
 """Experiment → another whose made-up files do for it."""
 
@@ -91,6 +110,7 @@ def examples() -> tuple[dict[str, dict[str, xr.Dataset]], dict[str, tuple[str, p
         module = import_module(figure.module)
         files = [Path(path) for path in figure.inputs]
         known = [made[_LIKE.get(file.parent.name, file.parent.name), "float32"] for file in files]
+        # A table and a statistic may have one name.
         frame = module.data(
             *(
                 (t if file.suffix == ".nc" else s)[file.stem]
@@ -130,7 +150,9 @@ def _made(
     frames = {}
     for name in statistics_of(experiment):
         # One rule at one horizon: every row has the same columns, and intervals take time.
-        picked = {"rule": [0], "horizon": [-1]}
+        picked = {"rule": [RULES.index(_RULES.get(name, "relative"))], "horizon": [-1]}
+        if name == "agreement":  # compares horizons
+            del picked["horizon"]
         some = [
             tables[read].isel({d: at for d, at in picked.items() if d in tables[read].dims})
             for read in STATISTICS[name].reads
@@ -205,12 +227,19 @@ def _write_made_up(
         cast(Any, record),
         initial_embedding=first[:, 0],
         train_pairs=np.tile(np.arange(p * p * 3 // 5), (trials, 1)),
-        named_frequencies=np.empty((trials, 0), dtype=np.int64),
+        named_frequencies=_named(cell, trials),
         attributes={**TRAINING_ATTRIBUTES, **provenance()},
     )
     path = folder / block.path
     write_trajectories(dataset, path)
     return path
+
+
+def _named(cell: Cell, trials: int) -> np.ndarray:
+    """Return the circles that a cell's intervention names, shape (trial, named)."""
+    what = parse_intervention(cell.intervention)
+    named = (1, 2) if isinstance(what, Construct) else getattr(what, "frequencies", ())
+    return np.tile(np.array(named, dtype=np.int64), (trials, 1))
 
 
 def trajectory_example() -> xr.Dataset:

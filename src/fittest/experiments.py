@@ -22,15 +22,7 @@ from fittest.task import training_pairs_count
 _MOST_CELLS = 100_000
 _MOST_JOBS = 1_000_000
 
-_PLANNED = (
-    "gradient",
-    "perturbation",
-    "construction",
-    "frozen",
-    "ablation",
-    "protocol",
-)
-KNOWN = (*ANALYSES, *_PLANNED)
+KNOWN = tuple(ANALYSES)
 """Names that figures and claims know. Another name is allowed, but not one a letter away."""
 
 
@@ -175,7 +167,9 @@ def _analysis_problems(
                 f"{key}: {name} varies {along} {axis}. Give one "
                 "value, or give the experiment another name"
             )
-    if name == "initial-signal" and REDRAWN in expand(experiment.axes.embedding):
+    if analysis.intervention:
+        yield from _intervention_problems(name, analysis.intervention, experiment)
+    if "embedding" in analysis.varies and REDRAWN in expand(experiment.axes.embedding):
         yield (
             f"axes.embedding: {name} compares shared embeddings, and {REDRAWN!r} shares none. Give "
             "indices, or give the experiment another name"
@@ -199,6 +193,24 @@ def _analysis_problems(
             yield (
                 f"protocol: {name} compares trainings from the same arrays at the same steps, and "
                 f"{key} differs ({', '.join(sorted(values))}). Give all the same"
+            )
+
+
+def _intervention_problems(name: str, kind: str, experiment: Experiment) -> Iterator[str]:
+    """Refuse interventions of other kinds than an experiment is about, or of several circles."""
+    found = [parse_intervention(text) for text in expand(experiment.axes.intervention)]
+    for what in found:
+        if what.text.partition("-")[0] != kind:
+            yield (
+                f"axes.intervention: {name} is about {kind!r} interventions, not {what.text!r}. "
+                "Leave it out, or give the experiment another name"
+            )
+            return
+    for names, key in (("circles", "frequencies"), ("phases", "phase")):
+        if len({getattr(what, key, None) for what in found}) > 1:
+            yield (
+                f"axes.intervention: {name} compares factors, and these interventions name several "
+                f"{names}. Name one, or give the experiment another name"
             )
 
 

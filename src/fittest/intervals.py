@@ -57,3 +57,15 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def at_least_wilson(
+    low: np.ndarray | float, high: np.ndarray | float, count: np.ndarray, trials: np.ndarray
+) -> tuple[Any, Any]:
+    """Return a share's bootstrap interval, widened to Wilson's over its trials where that is wider.
+
+    Where all groups of trials have a share of 0, or all of 1, a bootstrap over the groups has no
+    width, however few they are. A bootstrap interval that is missing stays missing.
+    """
+    wilson_low, wilson_high = wilson(count, trials)
+    return np.minimum(low, wilson_low)[()], np.maximum(high, wilson_high)[()]

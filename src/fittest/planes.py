@@ -53,13 +53,15 @@ def significant(values: np.ndarray) -> int:
     return int(np.sum(values > SIGNIFICANT * values[0])) if values[0] > 0 else 0
 
 
-def principal_planes(embedding: np.ndarray) -> list[PrincipalPlane]:
+def principal_planes(embedding: np.ndarray, most: int | None = None) -> list[PrincipalPlane]:
     """Pair the significant principal axes and find the Fourier plane nearest to each pair.
 
     Parameters
     ----------
     embedding
         Shape (p, d), d ≥ 2.
+    most
+        Only the first so many pairs; all by default.
 
     Returns
     -------
@@ -68,20 +70,25 @@ def principal_planes(embedding: np.ndarray) -> list[PrincipalPlane]:
         plane is missing (squeezed to a line) are not candidates.
     """
     values, axes = singular_values(embedding)
-    fourier = {
-        int(k): np.array(plane(embedding, int(k))) for k in circle_frequencies(len(embedding))
-    }
-    fourier = {k: basis for k, basis in fourier.items() if np.isfinite(basis).all()}
+    frequencies = circle_frequencies(len(embedding))
+    fourier = np.array([np.transpose(plane(embedding, int(k))) for k in frequencies])
+    whole = np.isfinite(fourier).all(axis=(1, 2))
+    frequencies, fourier = frequencies[whole], fourier[whole]
+    if not len(fourier):
+        return []
+    orthonormal, _ = np.linalg.qr(fourier)
+    pairs = significant(values) // 2
     planes = []
-    for index in range(significant(values) // 2 if fourier else 0):
+    for index in range(pairs if most is None else min(pairs, most)):
         pair = slice(2 * index, 2 * index + 2)
-        angles = {
-            k: float(np.degrees(subspace_angles(axes[pair].T, basis.T)[0]))
-            for k, basis in fourier.items()
-        }
-        nearest = min(angles, key=angles.__getitem__)
+        # The cosine of the largest angle is the least singular value of the bases' product.
+        cosines = np.linalg.svd(axes[pair] @ orthonormal, compute_uv=False)[:, -1]
+        nearest = int(np.argmax(cosines))
+        angle = float(np.degrees(subspace_angles(axes[pair].T, fourier[nearest])[0]))
         planes.append(
-            PrincipalPlane(index, axes[pair], nearest, angles[nearest], _ambiguous(values, pair))
+            PrincipalPlane(
+                index, axes[pair], int(frequencies[nearest]), angle, _ambiguous(values, pair)
+            )
         )
     return planes
 

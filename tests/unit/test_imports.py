@@ -82,5 +82,5 @@ def test_tables_do_not_come_from_the_training_loop_nor_figures_from_each_other()
     assert "survival.py" in names
     assert not {"ensemble.py", "recorder.py", "correlation.py"} & names
     names = {path.name for path in source_files("fittest.figures.figure_6")}
-    assert {"figure_6.py", "style.py", "selection.py"} <= names
+    assert {"figure_6.py", "signal_survival.py", "style.py", "selection.py"} <= names
     assert "figure_2.py" not in names

@@ -9,15 +9,17 @@ import xarray as xr
 from scipy.stats import pearsonr
 
 from fittest.errors import DesignError, FileError
-from fittest.figures import decision_time, figure_2, figure_3, figure_6
+from fittest.figures import decision_time, figure_1, figure_2, figure_3, signal_survival
 from fittest.figures.drawing import draw_figure, save
 from fittest.files import csv_text, describe, write_dataset
 from fittest.fourier import circle_frequencies
 from fittest.headline import headline
 from fittest.planes import principal_planes, significant, singular_values
+from fittest.statistics.agreement import agreement
 from fittest.statistics.correlation import COLUMNS, correlation
 from fittest.statistics.decision import decision
 from fittest.statistics.selection import by_embedding
+from fittest.statistics.survivors import survivors
 from fittest.survival import RULES
 from fittest.tables.rates import survival_rates
 from fittest.tables.survival import gather_survival
@@ -94,14 +96,11 @@ def test_no_effect_is_not_found():
             assert abs(row(frame, name)["estimate"]) < row(frame, name)["baseline"]
 
 
-def test_circles_and_the_share_with_three_to_five_are_counted(found):
+def test_circles_are_counted(found):
     table, _, frame = found
     circles = table["circles"].isel(horizon=0, rule=0).values
     assert row(frame, "circles")["estimate"] == pytest.approx(circles.mean())
     assert row(frame, "circles")["n_trials"] == 150
-    share = ((circles >= 3) & (circles <= 5)).mean()
-    assert row(frame, "share_3_to_5")["estimate"] == pytest.approx(share)
-    assert row(frame, "share_3_to_5")["low"] < share < row(frame, "share_3_to_5")["high"]
 
 
 def test_where_all_die_the_correlation_is_undefined_not_a_number():
@@ -203,6 +202,54 @@ def trial_table(embedding, survivors, steps=(0, 10, 100)):
     )
 
 
+def test_figure_1_follows_one_trial_from_noise_to_circles():
+    table = trial_table(circle_embedding(), [4, 9])
+    frame = figure_1.data(table)
+    entries = frame[frame["panel"] == "embedding"]
+    image = entries.pivot(index="token", columns="dimension", values="value").to_numpy(dtype=float)
+    np.testing.assert_array_equal(image, table["snapshot_embedding"][0])
+    kept = frame[frame["panel"] == "circle"]
+    assert set(kept["frequency"]) == {4, 9}
+    for k, amplitude in ((4, 10.0), (9, 6.0)):
+        tokens = kept[kept["frequency"] == k]
+        np.testing.assert_allclose(np.hypot(tokens["x"], tokens["y"]), amplitude)
+    assert "signals of 15 circles" in figure_1.caption(frame)
+    assert "2 circles that survive to step 100" in figure_1.caption(frame)
+    titles = [ax.get_title(loc="left") for ax in figure_1.draw(frame).axes]
+    assert [title[0] for title in titles[:4]] == ["1", "2", "3", "4"]
+    assert "2 of 15 circles" in titles[3]
+
+
+def test_figure_1_does_without_what_was_not_stored_and_without_survivors():
+    table = trial_table(circle_embedding(), []).isel(snapshot_step=slice(0))
+    drawn = figure_1.draw(figure_1.data(table))
+    texts = [t.get_text() for ax in drawn.axes for t in ax.texts]
+    assert "not stored at step 0" in texts
+    assert "no circle survives" in texts
+
+
+def test_decision_time_without_a_second_horizon_says_so(found):
+    table, _, _ = found
+    timeline = table[["survived", "circles"]].copy()
+    timeline["circles"] = table["circles"].rename(horizon="step")
+    times = [0, 4000]
+    timeline["signal"] = table["initial_signal"].expand_dims(step=times)
+    timeline = timeline.reindex(step=times, fill_value=0)
+    frame = decision_time.data(
+        decision(timeline), survivors(with_scores(table), timeline), agreement(table)
+    )
+    drawn = decision_time.draw(frame)
+    texts = " ".join(t.get_text() for ax in drawn.get_axes() for t in ax.texts)
+    assert "at one step only" in texts
+    assert "150 trials" in decision_time.caption(frame)
+
+
+def with_scores(table):
+    """Add what the planted table has none of."""
+    table = table.assign(signal=table["initial_signal"] * xr.ones_like(table["horizon"]))
+    return table.assign(test_accuracy=xr.ones_like(table["circles"].isel(rule=0), dtype=float))
+
+
 def test_figure_2_projects_on_the_final_plane_and_colours_the_survivors():
     frame = figure_2.data(trial_table(circle_embedding(), [4, 9]))
     signals = frame[frame["panel"] == "signals"]
@@ -223,13 +270,13 @@ def test_figure_3_says_frequency_angle_and_increment():
     assert first["angle"].max() < 1e-4
 
 
-def test_figure_6_shows_the_statistics_of_its_table(found):
+def test_the_figure_of_signal_and_survival_shows_the_statistics_of_its_table(found):
     _, rates, frame = found
-    data = figure_6.data(rates, frame)
+    data = signal_survival.data(rates, frame)
     assert (data["panel"] == "rate").sum() == 75
     pooled = data[data["statistic"] == "pearson_pooled"].iloc[0]
     assert pooled["estimate"] == row(frame, "pearson_pooled")["estimate"]
-    title = figure_6.draw(data).axes[0].get_title(loc="left")
+    title = signal_survival.draw(data).axes[0].get_title(loc="left")
     assert "150 trials, 5 embeddings, 75 circles" in title
     assert f"{pooled['estimate']:.2f} [{pooled['low']:.2f}, {pooled['high']:.2f}]" in title
 
@@ -248,6 +295,9 @@ def results(found, trained, paths, tmp_path):
     (statistics / "correlation.csv").write_text(csv_text(frame))
     timeline = gather_timeline(paths, trained.design.survival, [60])
     (statistics / "decision.csv").write_text(csv_text(decision(timeline)))
+    table = gather_survival(paths, trained.design.survival, [10, 40])
+    (statistics / "survivors.csv").write_text(csv_text(survivors(table, timeline)))
+    (statistics / "agreement.csv").write_text(csv_text(agreement(table)))
     return tmp_path
 
 
@@ -257,11 +307,19 @@ def results(found, trained, paths, tmp_path):
         ("figure_2", figure_2, ["tables/trial.nc"]),
         ("figure_3", figure_3, ["tables/trial.nc"]),
         (
-            "figure_6",
-            figure_6,
+            "signal_survival",
+            signal_survival,
             ["tables/rates.nc", "statistics/initial-signal/correlation.csv"],
         ),
-        ("decision_time", decision_time, ["statistics/initial-signal/decision.csv"]),
+        ("figure_1", figure_1, ["tables/trial.nc"]),
+        (
+            "decision_time",
+            decision_time,
+            [
+                f"statistics/initial-signal/{kind}.csv"
+                for kind in ("decision", "survivors", "agreement")
+            ],
+        ),
     ],
 )
 def test_a_figure_is_a_function_of_its_csv(name, module, inputs, results, tmp_path):
@@ -287,10 +345,13 @@ def test_wrong_missing_or_swapped_inputs_are_refused_in_a_sentence(results, tmp_
     statistics = results / "statistics/initial-signal/correlation.csv"
     trial = results / "tables/trial.nc"
     for command, says in (
-        (["figure", "figure_6", rates], "is drawn from 2 files"),
-        (["figure", "figure_6", statistics, rates], "not HDF5"),
-        (["figure", "figure_6", trial, statistics], "holds 'trial table', not 'rates table'"),
-        (["figure", "figure_6", rates, rates], "cannot be read"),
+        (["figure", "signal_survival", rates], "is drawn from 2 files"),
+        (["figure", "signal_survival", statistics, rates], "not HDF5"),
+        (
+            ["figure", "signal_survival", trial, statistics],
+            "holds 'trial table', not 'rates table'",
+        ),
+        (["figure", "signal_survival", rates, rates], "cannot be read"),
         (["statistics", "correlation", rates], "needs 2 inputs: rates table, survival table"),
         (
             ["statistics", "correlation", trial, rates],
@@ -322,4 +383,4 @@ def test_the_headline_is_read_from_the_statistics(results, found):
 def test_small_tables_of_untrained_networks_do_not_break_the_statistics(trained, paths):
     table = gather_survival(paths, trained.design.survival, [60])
     frame = correlation(survival_rates(table), table)
-    assert len(frame) == 3 * 1 * 8
+    assert len(frame) == 3 * 1 * 7

@@ -137,8 +137,10 @@ def test_how_survival_is_judged_remakes_tables_and_trains_nothing(finished, tiny
     assert not TRAINING_RULES & plan.jobs.keys()
     assert experiments_of(plan, "survival") == ["initial-signal", "mine"]
     assert experiments_of(plan, "rates") == ["initial-signal", "mine"]
-    assert experiments_of(plan, "timeline") == ["initial-signal"]
-    assert {"figure_6", "decision_time"} <= figures_of(plan)
+    assert set(experiments_of(plan, "timeline")) == {"initial-signal"}
+    # Planes and gradients are judged at the last step only.
+    assert ("planes" in plan.jobs) == ("survival" in change)
+    assert {"signal_survival", "decision_time"} <= figures_of(plan)
 
 
 # A file was deleted
@@ -187,7 +189,7 @@ def test_changed_statistics_remake_statistics_and_their_figures_and_train_nothin
     finished.append("src/fittest/statistics/correlation.py", "\nCHANGED = True\n")
     plan = finished.plan()
     assert plan.jobs == {"correlation": 1, "draw_figure": 1}
-    assert figures_of(plan) == {"figure_6"}
+    assert figures_of(plan) == {"signal_survival"}
 
 
 def test_what_statistics_share_remakes_them_all_and_trains_nothing(finished):

@@ -28,7 +28,7 @@ def test_every_named_target_is_listed_with_a_line_that_says_what_it_is(project):
     ("target", "jobs"),
     [
         ("trajectories", {"draw_embedding", "train"}),
-        ("figure_6", {"draw_embedding", "train", "survival", "rates", "correlation"}),
+        ("signal_survival", {"draw_embedding", "train", "survival", "rates", "correlation"}),
     ],
 )
 def test_a_named_target_plans_what_it_needs_and_no_more(project, target, jobs):
@@ -77,7 +77,7 @@ def test_a_trajectory_path_that_cannot_be_trained_is_refused_before_any_job(proj
     assert not (project.folder / "results").exists()
 
 
-@pytest.mark.parametrize("target", ["figure_6", "results/tiny/figures/figure_6.png"])
+@pytest.mark.parametrize("target", ["signal_survival", "results/tiny/figures/signal_survival.png"])
 def test_a_figure_whose_experiment_the_design_lacks_is_refused_with_the_remedy(
     without_initial_signal, target
 ):

@@ -1,104 +1,164 @@
-"""Fig. 6 left: survival rate of every circle against its initial signal."""
+"""Fig. 6: does initial signal decide survival? As drawn, with one circle scaled, and built anew."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from fittest.figures import style
-from fittest.statistics.selection import by_embedding
+from fittest.figures import signal_survival, style
+from fittest.figures.numbers import last, number, spread
 
-RULE = "relative"
-_LINE = ("line_slope", "line_intercept")
-_SHOWN = ("pearson_pooled", "pearson_within", *_LINE)
+RULE = signal_survival.RULE
+_CONSTRUCTED = {
+    "first": "larger circle",
+    "second": "second circle",
+    "revived": "another is revived",
+}
 
 
-def data(rates: xr.Dataset, correlation: pd.DataFrame) -> pd.DataFrame:
-    """Return the tidy data of the figure: points, and the statistics written beside them.
+def data(
+    rates: xr.Dataset,
+    correlation: pd.DataFrame,
+    perturbation: pd.DataFrame,
+    construction: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the tidy data of the figure.
 
-    Columns `panel` (`rate`, `statistic`), `horizon`, `rule`; for rates `embedding`, `frequency`,
-    `initial_signal`, `rate`, `rate_low`, `rate_high`, `trials`; for statistics those of
-    `fittest.statistics.correlation.COLUMNS` but the method.
+    Column `panel`: `rate` and `statistic` (left, see `signal_survival.data`), `perturbation`
+    (middle) and `construction` (right), with the columns of their statistics.
     """
-    rates = by_embedding(rates)
-    last = int(rates["horizon"].max())
-    at = rates.sel(rule=RULE, horizon=last)
-    names = ["initial_signal", "rate", "rate_low", "rate_high", "trials"]
-    points = at[names].to_dataframe()[names].reset_index().dropna(subset="rate")
-    chosen = (correlation["rule"] == RULE) & (correlation["horizon"] == last)
-    chosen &= correlation["statistic"].isin(_SHOWN)
-    found = (
-        correlation[chosen].drop(columns=["method", "rule", "horizon"]).assign(panel="statistic")
-    )
-    frame = pd.concat([points.assign(panel="rate"), found], ignore_index=True)
-    frame = frame.assign(rule=RULE, horizon=last)
-    whole = ["embedding", "frequency", "trials", "n_embeddings", "n_trials", "n_circles"]
-    front = ["panel", "rule", "horizon"]
-    return frame[front + [c for c in frame if c not in front]].astype(dict.fromkeys(whole, "Int64"))
+    parts = [
+        signal_survival.data(rates, correlation),
+        last(perturbation, RULE).assign(panel="perturbation"),
+        last(construction, RULE).assign(panel="construction"),
+    ]
+    frame = pd.concat([part.dropna(axis=1, how="all") for part in parts], ignore_index=True)
+    for column in ("p_value", "baseline", "estimate", "low", "high"):
+        if column not in frame:  # all undefined
+            frame[column] = float("nan")
+    whole = [c for c in frame if str(c).startswith("n_")] + ["embedding", "frequency", "trials"]
+    return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Return the caption, its numbers from the tidy data."""
-    found = frame[frame["panel"] == "statistic"].set_index("statistic")
-    points = frame[frame["panel"] == "rate"]
+    fifths, shares = _named(frame, "perturbation"), _named(frame, "construction")
+    middle = frame[(frame["panel"] == "perturbation") & (frame["statistic"] == "rate")]
+    k = int(frame["frequency"][frame["panel"] == "perturbation"].iloc[0])
     return (
-        f"Survival rate at step {int(frame['horizon'].iloc[0]):,} of every circle against its "
-        f"initial signal, over {int(found['n_trials'].max())} trials on "
-        f"{points['embedding'].nunique()} embeddings, with Wilson 95% intervals. Pearson's r "
-        f"within an embedding, mean: {number(found.loc['pearson_within'])}; all circles pooled: "
-        f"{number(found.loc['pearson_pooled'])} (95% intervals by bootstrap over embeddings)."
+        f"Left: {signal_survival.caption(frame)} Middle: survival rate of circle {k}, whose "
+        "initial signal is scaled, against its distance from the mean of the others, over "
+        f"{_total(middle):,} trials on {middle['embedding'].nunique()} embeddings: in the top "
+        f"fifth {number(fifths.loc['top_fifth'])}, in the bottom fifth "
+        f"{number(fifths.loc['bottom_fifth'])}. Right: survival of the larger and the second of "
+        "two constructed circles against the ratio of their signals, over "
+        f"{int(shares.loc['second_spearman', 'n_trials']):,} trials: the larger at ratios up to "
+        f"0.8 {number(shares.loc['first_rate'])}, Spearman ρ of ratio and the second's survival "
+        f"{number(shares.loc['second_spearman'])}; a circle built near zero is revived in "
+        f"{number(shares.loc['revival_share'])} of trials."
     )
 
 
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
-    points = frame[frame["panel"] == "rate"]
-    found = frame[frame["panel"] == "statistic"].set_index("statistic")
-    figure, ax = plt.subplots(figsize=(0.62 * style.WIDTH, 3.4))
-    spread = [points["rate"] - points["rate_low"], points["rate_high"] - points["rate"]]
-    ax.errorbar(
-        points["initial_signal"],
-        points["rate"],
-        # A rate of 0 or 1 is an end of its own interval; rounding may put it 1e-17 outside.
-        yerr=np.clip(spread, 0, None),
-        fmt="o",
-        ms=3,
-        lw=0.6,
-        color=style.COLOURS[0],
-        ecolor="#9EC5DE",
-        label="a circle, Wilson 95% interval",
-        zorder=2,
-    )
-    slope, intercept = (found.loc[name, "estimate"] for name in _LINE)
-    if np.isfinite([slope, intercept]).all():
-        x = np.array([points["initial_signal"].min(), points["initial_signal"].max()])
-        ax.plot(x, intercept + slope * x, color=style.COLOURS[1], label="least squares", zorder=3)
-    trials = int(found["n_trials"].max())
-    embeddings = points["embedding"].nunique()
-    ax.set_xlabel("initial signal $S_k$ (embedding unit)")
-    ax.set_ylabel(f"survival rate at step {int(frame['horizon'].iloc[0]):,}")
-    ax.set_ylim(-0.04, 1.04)
-    ax.set_title(
-        f"{trials} trials, {embeddings} embeddings, {len(points)} circles\n"
-        + "\n".join(
-            f"{label}: r = {number(found.loc[name])}"
-            for name, label in (
-                ("pearson_within", "within an embedding, mean"),
-                ("pearson_pooled", "all circles pooled"),
-            )
-        ),
-        loc="left",
-    )
-    ax.legend(loc="upper left")
+    figure, axes = plt.subplots(1, 3, figsize=(style.WIDTH, 3.3))
+    _signal(axes[0], frame)
+    _perturbation(axes[1], frame)
+    _construction(axes[2], frame)
     return figure
 
 
-def number(row: pd.Series) -> str:
-    """Return an estimate with its 95% interval, or `undefined`."""
-    if np.isnan(row["estimate"]):
-        return "undefined"
-    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else ""
-    return f"{row['estimate']:.2f}{interval}"
+def _signal(ax: Axes, frame: pd.DataFrame) -> None:
+    signal_survival.panel(ax, frame, size=2)
+    found = _named(frame, "statistic")
+    points = frame[frame["panel"] == "rate"]
+    ax.set_title(
+        f"{int(found['n_trials'].max()):,} trials, {points['embedding'].nunique()} embeddings\n"
+        f"r within: {number(found.loc['pearson_within'])}\n"
+        f"r pooled: {number(found.loc['pearson_pooled'])}",
+        loc="left",
+        fontsize=8,
+    )
+
+
+def _perturbation(ax: Axes, frame: pd.DataFrame) -> None:
+    """Draw the survival rate against distance, a line an embedding; the outer fifths shaded."""
+    some = frame[(frame["panel"] == "perturbation") & (frame["statistic"] == "rate")]
+    if some.empty:
+        style.nothing(ax, "no trial")
+        return
+    for rank, (embedding, cells) in enumerate(some.groupby("embedding")):
+        cells = cells.sort_values("distance")
+        look = style.survivor_look(rank)
+        ax.plot(cells["distance"], cells["estimate"], lw=1, label=f"{int(embedding)}", **look)
+        ax.fill_between(
+            cells["distance"], cells["low"], cells["high"], color=look["color"], alpha=0.12, lw=0
+        )
+    fifths = _named(frame, "perturbation")
+    left, right = ax.get_xlim()
+    for name, ends in (("bottom_fifth", (left, None)), ("top_fifth", (None, right))):
+        begins = fifths.loc[name, "distance"]
+        low, high = (begins if end is None else end for end in ends)
+        ax.axvspan(low, high, color="#EEEEEE", lw=0, zorder=0)
+    ax.set_xlim(left, right)
+    ax.set_ylim(-0.04, 1.04)
+    ax.set_xlabel("initial signal of the scaled circle\nminus mean of the others")
+    ax.set_ylabel(f"survival rate at step {int(some['horizon'].iloc[0]):,}")
+    ax.legend(title="embedding", title_fontsize=7, fontsize=7, ncols=2, columnspacing=0.8)
+    ax.set_title(
+        f"{_total(some):,} trials, circle {int(some['frequency'].iloc[0])} scaled\n"
+        f"top fifth: {number(fifths.loc['top_fifth'])}\n"
+        f"bottom fifth: {number(fifths.loc['bottom_fifth'])}",
+        loc="left",
+        fontsize=8,
+    )
+
+
+def _construction(ax: Axes, frame: pd.DataFrame) -> None:
+    """Draw the rates of first, second and revived circles against the ratio."""
+    some = frame[(frame["panel"] == "construction") & frame["statistic"].isin(_CONSTRUCTED)]
+    if some.empty:
+        style.nothing(ax, "no trial")
+        return
+    for rank, (name, label) in enumerate(_CONSTRUCTED.items()):
+        rates = some[some["statistic"] == name].sort_values("ratio")
+        ax.errorbar(
+            rates["ratio"],
+            rates["estimate"],
+            yerr=spread(rates),
+            marker=style.MARKERS[rank],
+            ms=3,
+            lw=1,
+            elinewidth=0.6,
+            color=style.COLOURS[rank],
+            label=label,
+        )
+    shares = _named(frame, "construction")
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.set_ylim(-0.04, 1.04)
+    ax.set_xlabel("second circle's initial signal\nover the larger's, r")
+    ax.set_ylabel(f"share of trials at step {int(some['horizon'].iloc[0]):,}")
+    ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, 0.93))
+    ax.set_title(
+        f"{int(shares.loc['second_spearman', 'n_trials']):,} trials, "
+        f"{int(shares.loc['second_spearman', 'n_values'])} ratios\n"
+        f"larger, r ≤ 0.8: {number(shares.loc['first_rate'])}\n"
+        f"revived: {number(shares.loc['revival_share'])}",
+        loc="left",
+        fontsize=8,
+    )
+
+
+def _named(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Return a panel's statistics by name: those of which there is one."""
+    some = frame[(frame["panel"] == panel) & frame["statistic"].notna()]
+    return some.drop_duplicates("statistic", keep=False).set_index("statistic")
+
+
+def _total(rates: pd.DataFrame) -> int:
+    return int(rates["n_trials"].sum())

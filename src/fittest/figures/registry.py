@@ -36,6 +36,7 @@ def _both(experiment: str) -> tuple[str, ...]:
 
 
 _HEADLINE = "initial-signal"
+_RATES = (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv")
 _ALL = (
     Figure(
         "figure_2",
@@ -54,13 +55,31 @@ _ALL = (
     ),
     Figure(
         "figure_6",
-        "Fig. 6 left: survival rate against initial signal.",
-        (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv"),
+        "Fig. 6: survival against initial signal, of a perturbed circle, and of constructed ones.",
+        (
+            *_RATES,
+            "statistics/perturbation/perturbation.csv",
+            "statistics/construction/construction.csv",
+        ),
+    ),
+    Figure(
+        "figure_7",
+        "Fig. 7: gradient by fate, survival against gradient, and the line of a linear SVM.",
+        (
+            "tables/gradient/survival.nc",
+            "statistics/gradient/gradient.csv",
+            "statistics/gradient/svm.csv",
+        ),
     ),
     Figure(
         "figure_10",
         "Fig. 10: number of circles against weight decay.",
         ("statistics/weight-decay/counts.csv",),
+    ),
+    Figure(
+        "figure_11",
+        "Fig. 11: initial circularity against dimension, and by fate.",
+        ("statistics/dimension/circularity.csv",),
     ),
     Figure(
         "figure_14",
@@ -71,6 +90,11 @@ _ALL = (
         "figure_8",
         "Fig. 8: loss of one trial's network with one, two and three of its circles.",
         ("tables/collaboration/kept.nc", "statistics/collaboration/kept.csv"),
+    ),
+    Figure(
+        "signal_survival",
+        "Survival rate of every circle against its initial signal (Fig. 6 left, by itself).",
+        _RATES,
     ),
     Figure(
         "arithmetic",
@@ -84,8 +108,38 @@ _ALL = (
     ),
     Figure(
         "decision_time",
-        "How early survival is decided: AUC of the signal at each step.",
-        (f"statistics/{_HEADLINE}/decision.csv",),
+        "How early survival is decided: AUC of the signal, number of survivors, and agreement.",
+        tuple(f"statistics/{_HEADLINE}/{k}.csv" for k in ("decision", "survivors", "agreement")),
+    ),
+    Figure(
+        "figure_1",
+        "Fig. 1: the method in one picture: embedding, spectrum, signals over training, circles.",
+        (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
+        "figure_13",
+        "Fig. 13: the embedding's gradients in the Fourier basis, whole and zoomed.",
+        (f"tables/{_HEADLINE}/gradients.nc", f"statistics/{_HEADLINE}/gradients.csv"),
+    ),
+    Figure(
+        "predictors",
+        "What predicts survival best: AUC by predictor, calibration, coefficients.",
+        (f"statistics/{_HEADLINE}/predictors.csv",),
+    ),
+    Figure(
+        "figure_4",
+        "Fig. 4: frozen embeddings: test loss against dimension at four steps.",
+        ("statistics/frozen/frozen.csv",),
+    ),
+    Figure(
+        "figure_12",
+        "Fig. 12: test loss of networks started from a few of their circles.",
+        ("tables/ablation/losses.nc", "statistics/ablation/ablation.csv"),
+    ),
+    Figure(
+        "protocol",
+        "Which protocol gives the paper's number of circles: counts and test loss of each.",
+        ("tables/protocol/scores.nc", "statistics/protocol/protocols.csv"),
     ),
     Figure(
         "figure_9",

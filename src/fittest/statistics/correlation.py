@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 from fittest import fitness
-from fittest.intervals import SEED, wilson
+from fittest.intervals import SEED
 from fittest.statistics.selection import by_embedding
 from fittest.survival import MISSING
 
@@ -43,7 +43,7 @@ def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
     pandas.DataFrame
         Columns `COLUMNS`. Statistics: `pearson_within` (mean over embeddings of r within each, the
         primary figure) and `pearson_within_sd`, `pearson_pooled`, `logistic_slope`,
-        `line_slope`, `line_intercept`, `circles`, `share_3_to_5`.
+        `line_slope`, `line_intercept`, `circles`.
     """
     rates, survival = by_embedding(rates), by_embedding(survival)
     signal = rates["initial_signal"].transpose("embedding", "frequency").values
@@ -87,38 +87,25 @@ def correlation(rates: xr.Dataset, survival: xr.Dataset) -> pd.DataFrame:
                 }
                 for name, value in zip(("line_slope", "line_intercept"), line, strict=True)
             ]
-            rows += _counts(survival.sel(rule=rule, horizon=horizon)["circles"], where)
+            rows.append(_circles(survival.sel(rule=rule, horizon=horizon)["circles"], where))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _counts(circles: xr.DataArray, where: dict) -> list[dict]:
-    """Return the mean number of circles and the share of trials with 3 to 5."""
+def _circles(circles: xr.DataArray, where: dict) -> dict:
+    """Return the mean number of circles."""
     values = circles.transpose("embedding", "trial").values
     known = values[values != MISSING]
-    sizes = {"n_embeddings": len(values), "n_trials": len(known)}
-    few = int(((known >= 3) & (known <= 5)).sum())
-    low, high = wilson(np.array(few), np.array(len(known)))
-    mean_low, mean_high = _mean_interval(values)
-    return [
-        {
-            "statistic": "circles",
-            **where,
-            **sizes,
-            "estimate": known.mean() if len(known) else np.nan,
-            "low": mean_low,
-            "high": mean_high,
-            "method": "mean circles a trial; percentile bootstrap over embeddings",
-        },
-        {
-            "statistic": "share_3_to_5",
-            **where,
-            **sizes,
-            "estimate": few / len(known) if len(known) else np.nan,
-            "low": float(low),
-            "high": float(high),
-            "method": "share of trials with 3 to 5 circles; Wilson",
-        },
-    ]
+    low, high = _mean_interval(values)
+    return {
+        "statistic": "circles",
+        **where,
+        "n_embeddings": len(values),
+        "n_trials": len(known),
+        "estimate": known.mean() if len(known) else np.nan,
+        "low": low,
+        "high": high,
+        "method": "mean circles a trial; percentile bootstrap over embeddings",
+    }
 
 
 def _mean_interval(values: np.ndarray) -> tuple[float, float]:

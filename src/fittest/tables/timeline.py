@@ -9,11 +9,17 @@ import numpy as np
 import xarray as xr
 
 from fittest.design import Survival
+from fittest.files import describe
 from fittest.gathering import gather
+from fittest.survival import MISSING, survived
 from fittest.tables.survival import SCORES, survival_of
 
 TIMELINE_STEPS = 120
 """About how many log-spaced steps a timeline keeps."""
+
+_CIRCLES = describe(
+    "number of circles that would survive if training ended here; -1 where the trial diverged"
+)
 
 
 def gather_timeline(
@@ -23,10 +29,26 @@ def gather_timeline(
     horizons = list(horizons)
 
     def timeline(t: xr.Dataset) -> xr.Dataset:
-        kept = t[["signal", *SCORES]].isel(step=timeline_rows(t["step"].values))
-        return kept.assign(survived=survival_of(t, thresholds, horizons)["survived"])
+        rows = t.isel(step=timeline_rows(t["step"].values))
+        kept = rows[["signal", *SCORES]]
+        kept["survived"] = survival_of(t, thresholds, horizons)["survived"]
+        # A rule needs the mean over all DFT bins, which a timeline does not keep.
+        kept["circles"] = (("trial", "step", "rule"), circles_at(rows, t, thresholds), _CIRCLES)
+        return kept
 
     return gather(paths, timeline)
+
+
+def circles_at(rows: xr.Dataset, t: xr.Dataset, thresholds: Survival) -> np.ndarray:
+    """Return how many circles of each trial survive if training ends at a row: int16, -1 diverged.
+
+    Shape (trial, step, rule); `rows` are steps of the block's trajectories `t`.
+    """
+    initial = t["signal"].values[:, :1]
+    flags = survived(rows["signal"].values, initial, rows["mean_signal"].values, thresholds)
+    count = flags.sum(axis=2, dtype=np.int16)
+    count[(flags == MISSING).any(axis=2)] = MISSING
+    return count
 
 
 def timeline_rows(steps: np.ndarray) -> np.ndarray:
