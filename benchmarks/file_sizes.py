@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.costs import ROOT, machine
 from fittest.cells import REDRAWN, Block, Cell
 from fittest.files import write_text
-from fittest.plan.file_sizes import Compression, content, kind
+from fittest.plan.file_sizes import Compression, content, kind, variables
 from fittest.protocol import Init, Protocol, Recording
 from fittest.training.block import train_block
 
@@ -34,11 +34,11 @@ _SHORT, _FROZEN = Protocol(steps=4000), Protocol(steps=4000, frozen=["embedding"
 _STORED = Protocol(steps=2000, record=Recording(networks=100))
 _DOUBLE = {"arithmetic": "float64"}
 FITTED: tuple[Case, ...] = (
-    (Protocol(steps=10_000), Cell(31, 64, embedding=REDRAWN), 3),
-    (Protocol(steps=10_000), Cell(59, 128, embedding=REDRAWN), 1),
+    (_SHORT, Cell(31, 64, embedding=REDRAWN), 3),
+    (_SHORT, Cell(59, 128, embedding=REDRAWN), 1),
     (_SHORT, Cell(23, 64), 5),
     (_FROZEN, Cell(23, 16, embedding=REDRAWN), 3),
-    (Protocol(steps=10_000, arithmetic="float64"), Cell(31, 64, embedding=REDRAWN), 2),
+    (_SHORT.model_copy(update=_DOUBLE), Cell(31, 64, embedding=REDRAWN), 2),
     (_SHORT.model_copy(update=_DOUBLE), Cell(23, 64), 5),
     (_FROZEN.model_copy(update=_DOUBLE), Cell(23, 16, embedding=REDRAWN), 3),
     (_STORED, Cell(23, 64), 1),
@@ -99,7 +99,9 @@ def fit(files: list[Stored]) -> Compression:
             / sum(one.get(kind, 0) for one in held)
             for kind in sorted({kind for one in held for kind in one})
         }
-    besides = [file.size - sum(file.stored.values()) for file in files]
+    besides = [
+        (file.size - sum(file.stored.values())) / len(variables(file.protocol)) for file in files
+    ]
     return Compression(float(np.mean(besides)), share)
 
 

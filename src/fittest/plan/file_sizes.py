@@ -48,6 +48,12 @@ def kind(variable: str, block: Block, protocol: Protocol) -> str:
     return KINDS.get(variable, "numbers")
 
 
+def variables(protocol: Protocol) -> list[str]:
+    """Return the variables of a file, whether or not an intervention names circles."""
+    stored = protocol.record.networks > 0
+    return [name for name, one in SCHEMA.items() if one.only != STORED or stored]
+
+
 def content(block: Block, protocol: Protocol) -> dict[str, int]:
     """Return the uncompressed bytes of a block's trajectories by kind of content."""
     cell = block.cell
@@ -68,9 +74,8 @@ def content(block: Block, protocol: Protocol) -> dict[str, int]:
         "answer": cell.p,
     }
     found: dict[str, int] = {}
-    for name, variable in SCHEMA.items():
-        if variable.only == STORED and not protocol.record.networks:
-            continue
+    for name in variables(protocol):
+        variable = SCHEMA[name]
         dtype = np.dtype(protocol.dtype if variable.dtype == "float" else variable.dtype)
         held = dtype.itemsize * math.prod(sizes[dim] for dim in variable.dims)
         content = kind(name, block, protocol)
@@ -83,7 +88,7 @@ class Compression:
     """What is left of each kind of content in a file, and what a file costs besides.
 
     bytes_besides
-        Of HDF5 and its attributes, in every file.
+        Of HDF5 and attributes, for each variable of a file.
     share
         Arithmetic's type → kind of content → stored bytes over uncompressed ones.
     """
@@ -104,4 +109,5 @@ class Compression:
         """Return the bytes of the block's trajectory file."""
         share = self.share[protocol.dtype]
         held = content(block, protocol)
-        return self.bytes_besides + sum(share[one] * size for one, size in held.items())
+        besides = self.bytes_besides * len(variables(protocol))
+        return besides + sum(share[one] * size for one, size in held.items())
