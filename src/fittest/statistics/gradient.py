@@ -79,7 +79,7 @@ def _slope(x: np.ndarray, fate: np.ndarray) -> dict[str, Any]:
     found = logistic_slope(
         x,
         fate,
-        np.where(np.isnan(fate), np.nan, 1.0),
+        np.ones_like(fate),
         rng=np.random.default_rng(SEED),
         resamples=_RESAMPLES,
     )
