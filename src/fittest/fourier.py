@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import gcd
 
 import numpy as np
-from scipy import fft
 
 # Re or Im F_k is zero where it is below this share of ‖F_k‖: rounding to float32 leaves 1e-7 of it.
 _ZERO = 1e-5
@@ -34,12 +33,12 @@ def coefficients(embedding: np.ndarray) -> np.ndarray:
     numpy.ndarray
         Shape (…, ⌊p/2⌋ + 1, d), complex128.
     """
-    return fft.rfft(np.asarray(embedding, dtype=np.float64), axis=-2)
+    return np.fft.rfft(np.asarray(embedding, dtype=np.float64), axis=-2)
 
 
 def from_coefficients(spectrum: np.ndarray, p: int) -> np.ndarray:
     """Return the real embedding (…, p, d) whose `coefficients` are the spectrum given."""
-    return fft.irfft(spectrum, n=p, axis=-2)
+    return np.fft.irfft(spectrum, n=p, axis=-2)
 
 
 def signals(embedding: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from statsmodels.stats.proportion import proportion_confint
 
 TAIL = 0.025
 """Share of a distribution beyond each end of a 95% interval."""
@@ -26,6 +25,9 @@ def wilson(count: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
     `count` (successes) and `trials` (attempts) are of shapes that broadcast.
     """
+    # Here: it takes a second to import, and most jobs need no share.
+    from statsmodels.stats.proportion import proportion_confint
+
     n = np.asarray(trials, dtype=np.float64)
     n = np.where(n > 0, n, np.nan)
     low, high = proportion_confint(np.asarray(count, dtype=np.float64), n, method="wilson")

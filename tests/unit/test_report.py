@@ -68,7 +68,7 @@ def page(tmp_path_factory):
     dataset = as_dataset(*ledger(statistics, load_design(design)))
     write_dataset(dataset, root / "claims/claims.nc", KIND)
     (root / "figures").mkdir()
-    for name, size in (("figure_2", (7.2, 5)), ("figure_6", (4.4, 3))):
+    for name, size in (("figure_2", (7.2, 5)), ("signal_survival", (4.4, 3))):
         figure = Figure(figsize=size)
         figure.subplots().plot(np.arange(9))
         figure.savefig(root / f"figures/{name}.png", dpi=200)
@@ -91,10 +91,10 @@ def test_ledger_first_then_figures_with_captions_protocols_and_commands(page):
     assert "0.5 [0.4, 0.6]" in row
     assert "p = 23, d = 128, 2,000 steps" in row
     assert text.count(html.escape(CAPTION)) == 2
-    assert "snakemake --profile profiles/local figure_6 --config design=mine" in text
+    assert "snakemake --profile profiles/local signal_survival --config design=mine" in text
     missing = re.search(r"Not drawn: (.*)\.", text)[1].split(", ")
     assert {"figure_3", "decision_time"} <= set(missing)
-    assert not {"figure_2", "figure_6"} & set(missing)
+    assert not {"figure_2", "signal_survival"} & set(missing)
     assert re.search(r"optimizer\.lr</th><td>0\.01</td><td>0\.02</td>", text)
     assert "numpy" in text
     assert "trials: 50" in text
