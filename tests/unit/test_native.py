@@ -76,12 +76,15 @@ def test_float64_follows_the_ordinary_loop(cell, values):
 @pytest.mark.parametrize("arithmetic", ["float32", "float64"])
 @pytest.mark.parametrize("loss", ["exact", "naive"])
 def test_everything_recorded_agrees_with_the_torch_engine(arithmetic, loss):
-    cell, proto = Cell(p=13, d=16, width=24), protocol(120, arithmetic=arithmetic, loss=loss)
+    record = {"gradients": 10, "networks": 50}
+    cell = Cell(p=13, d=16, width=24)
+    proto = protocol(120, arithmetic=arithmetic, loss=loss, record=record)
     native, by_torch = train(cell, proto), train(cell, proto, engine="torch")
     rtol = {"float32": 2e-3, "float64": 1e-9}[arithmetic]
     for name in vars(native):
-        if name == "final":
-            pairs = zip(native.final.arrays(), by_torch.final.arrays(), strict=True)
+        if name in ("final", "networks"):
+            every = [getattr(record, name).arrays() for record in (native, by_torch)]
+            pairs = zip(*every, strict=True)
         else:
             pairs = [(getattr(native, name), getattr(by_torch, name))]
         for ours, theirs in pairs:

@@ -18,7 +18,7 @@ from fittest.plan import costs
 from fittest.plan.coefficients import Coefficients, published
 from fittest.plan.cost_model import KINDS, CostModel, record_work, step_work
 from fittest.plan.costs import Cost, block_cost, plan, total
-from fittest.plan.file_sizes import Compression, content
+from fittest.plan.file_sizes import Compression, content, variables
 from fittest.plan.gpu_bound import CARDS, step_seconds
 from fittest.plan.products import Size
 from fittest.plan.report import HEAD, about, page, text
@@ -216,7 +216,7 @@ def test_the_cost_of_a_job(paper):
     cost = block_cost(Block("short", cell, 10, 19), paper, A_MS_A_STEP)
     assert (cost.trials, cost.trial_steps) == (10, 10_000)
     assert cost.core_hours == pytest.approx(10 * 1000 / 1000 / 3600)
-    assert cost.file_bytes == 1000
+    assert cost.file_bytes == 1000 * len(variables(paper.protocols["short"]))
     for card in CARDS:
         seconds = 10_000 * step_seconds(Size(31, 64, 50), card)
         assert cost.card_hours[card.name] == pytest.approx(seconds / 3600)
@@ -267,7 +267,8 @@ def test_engines_are_counted_apart_and_what_an_intervention_needs_is_counted():
             },
         },
     }
-    rows = rows_of(parse_design(data))
+    design = parse_design(data)
+    rows = rows_of(design)
     assert (rows["engines"].cells, rows["engines"].jobs, rows["engines"].cost.trials) == (2, 2, 4)
     assert rows["engines"].shared == {}
     assert (rows["kept"].jobs, rows["kept"].cost.trials) == (2, 4)
@@ -277,7 +278,7 @@ def test_engines_are_counted_apart_and_what_an_intervention_needs_is_counted():
         80,
         pytest.approx(8 * 10 / 1000 / 3600),
         {c.name: pytest.approx(80 * step_seconds(Size(7, 4, 8), c) / 3600) for c in CARDS},
-        4 * 1000,
+        4 * 1000 * len(variables(design.protocols["standard"])),
     )
 
 

@@ -16,8 +16,8 @@ rule report:
     log:
         root / "logs/report.log",
     params:
-        # The page shows the design and its protocols.
-        design=design.model_dump_json(),
+        # The page shows the design.
+        design=settings.design_path.read_text(encoding="utf-8"),
     shell:
         "fittest --log {log:q} report --design {settings.design_path:q} --results {root:q}"
         " -o {output:q}"
