@@ -35,7 +35,7 @@ unlock: $(STAMP)
 	@snakemake --unlock --config design=$(DESIGN)
 
 test: $(STAMP)
-	python -m pytest -n auto
+	python -m pytest -n auto --dist loadgroup
 
 bench: $(STAMP)
 	python -m benchmarks.training
