@@ -1,4 +1,4 @@
-"""What jobs ask of a cluster: more for more work, twice as much at each attempt, no GPU for a CPU."""
+"""What jobs ask of a cluster: more for more work, and twice as much at each attempt."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_the_native_engine_is_told_the_cpu_wherever_the_others_train():
 
 
 def test_minutes_are_the_plans_with_a_margin_by_hand():
-    # 50 trials of 30,000 steps at the defaults: 49 µs a step by the V100's memory, 3.15 ms by a core.
+    # 50 trials of 30,000 steps at the defaults: 49 µs a step by a V100's memory, 3.15 ms by a core.
     on_gpu = START_MINUTES + GPU_MARGIN * 50 * 30_000 * 49e-6 / 60
     assert asked().runtime == pytest.approx(on_gpu, abs=2)
     on_cpu = START_MINUTES + CPU_MARGIN * 50 * 30_000 * 3.15e-3 / 60

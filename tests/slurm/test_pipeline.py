@@ -1,0 +1,189 @@
+"""The pipeline through the cluster's profile, on a real Slurm, whatever befalls its jobs.
+
+One run, in which one training job fails, one is cancelled and one goes over its time limit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import fittest
+from tests.slurm.conftest import Cluster
+from tests.workflow.conftest import TINY, Project, _copy_checkout
+
+pytestmark = pytest.mark.xdist_group("slurm")
+
+BLOCK = "results/tiny/trajectories/{}/p~7/d~4/wd~0.5/width~8/embedding~{}/intervention~none/{}.h5"
+FAILED, CANCELLED, UNDISTURBED, OTHER = (
+    BLOCK.format("standard", embedding, trials)
+    for embedding in (0, 1)
+    for trials in ("trials~0-1", "trials~2-3")
+)
+# Of another experiment than the figure, which it would only hold up.
+LATE = BLOCK.format("other", "redrawn", "trials~0-1")
+TRAJECTORIES = [FAILED, CANCELLED, UNDISTURBED, OTHER, LATE]
+TABLES = [f"results/tiny/tables/initial-signal/{kind}.nc" for kind in ("survival", "rates")]
+FIGURE = "results/tiny/figures/signal_survival.png"
+
+# What is set after the profile: this Slurm has no real GPU and answers at once.
+HERE = ("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5")
+CONFIG = ("--config", "design=tiny", "device=auto")
+
+# At the end of the module that trains: the first attempt at some blocks does something else.
+TROUBLE = f'''
+
+_really_train = train_block
+
+
+def train_block(path, *args, **kwargs):
+    import os
+
+    trouble = {{"{FAILED}": "fail", "{CANCELLED}": "wait", "{LATE}": "wait"}}.get(str(path))
+    job = Path("jobs", os.environ.get("SLURM_JOB_ID", "none") + ".txt")
+    first = not any(one.read_text().startswith(str(path)) for one in Path("jobs").glob("*.txt"))
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+    job.with_suffix(".new").write_text(f"{{path}} {{gpus}}")
+    job.with_suffix(".new").replace(job)
+    if first and trouble == "fail":
+        raise FileError("this job fails")
+    if first and trouble == "wait":
+        time.sleep(600)
+    _really_train(path, *args, **kwargs)
+'''
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: what Snakemake printed; number, trajectory and GPU of each training job."""
+
+    project: Project
+    text: str
+    jobs: list[tuple[str, str, str]]
+
+    def states(self, cluster: Cluster, path: str) -> list[str]:
+        """Return how Slurm says that the jobs of a trajectory ended, in order."""
+        record = cluster.record()
+        return [record[number] for number, each, _ in self.jobs if each == path]
+
+
+def training_jobs(project: Project) -> list[tuple[str, str, str]]:
+    files = sorted((project.folder / "jobs").glob("*.txt"), key=lambda path: int(path.stem))
+    return [(path.stem, *path.read_text().split()) for path in files]
+
+
+def job_of(project: Project, path: str, process: subprocess.Popen[str]) -> str:
+    """Wait until the first job of a trajectory trains; return its number."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "Snakemake ended early"
+        for number, each, _ in training_jobs(project):
+            if each == path:
+                return number
+        time.sleep(0.2)
+    raise AssertionError(f"no job of {path} within two minutes")
+
+
+@pytest.fixture(scope="module")
+def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    project = _copy_checkout(tmp_path_factory.mktemp("run") / "project")
+    project.write_design(TINY)
+    project.append("src/fittest/training/block.py", TROUBLE)
+    (project.folder / "jobs").mkdir()
+    output = project.folder / "output.txt"
+    with output.open("w") as file:
+        command = ("snakemake", "--profile", "profiles/slurm-v100", *HERE, *CONFIG)
+        process = project.start(
+            *command, "--", *TRAJECTORIES, FIGURE, stdout=file, stderr=subprocess.STDOUT
+        )
+        try:
+            # Slurm checks limits now and then: a minute's takes more than one to be enforced.
+            late = job_of(project, LATE, process)
+            cluster.run("scontrol", "update", f"JobId={late}", "TimeLimit=1")
+            cluster.run("scancel", job_of(project, CANCELLED, process))
+            process.wait(timeout=230)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    text = output.read_text()
+    assert process.returncode == 0, text
+    return Run(project, text, training_jobs(project))
+
+
+def test_the_run_ends_with_its_figure_and_nothing_is_left_to_do(run):
+    assert (run.project.folder / FIGURE).stat().st_size > 10_000
+    again = run.project.run(
+        *("snakemake", "-n", "--profile", "profiles/slurm-v100", *CONFIG),
+        *("--", *TRAJECTORIES, FIGURE),
+    )
+    assert "Nothing to be done" in again
+
+
+def test_failed_cancelled_and_late_jobs_are_sent_again_and_no_other(run, cluster):
+    assert run.states(cluster, FAILED) == ["FAILED", "COMPLETED"]
+    assert run.states(cluster, CANCELLED) == ["CANCELLED", "COMPLETED"]
+    assert run.states(cluster, LATE) == ["TIMEOUT", "COMPLETED"]
+    for path in (UNDISTURBED, OTHER):
+        assert run.states(cluster, path) == ["COMPLETED"]
+    assert "this job fails" in run.text  # the log of a failed job is shown
+
+
+def test_every_training_job_has_a_gpu_of_the_named_model_and_the_profiles_limits(run, cluster):
+    assert len(run.jobs) == 8
+    for number, path, gpus in run.jobs:
+        job = cluster.job(number)
+        assert job["TresPerJob"].removeprefix("gres:") == "gpu:volta:1"
+        assert gpus in {"0", "1", "2", "3"}, "Slurm gave the job one GPU"
+        assert (job["Partition"], job["Account"], job["Requeue"]) == ("gpu", "my-project", "0")
+        first = number == min((n for n, each, _ in run.jobs if each == path), key=int)
+        megabytes = int(job["MinMemoryNode"].removesuffix("M"))
+        assert (6000 if first else 12_000) <= megabytes < (7000 if first else 13_000)
+        if path != LATE or not first:  # whose limit was changed by hand
+            assert job["TimeLimit"] == ("00:11:00" if first else "00:22:00")
+
+
+def test_tables_are_jobs_without_a_gpu_and_what_takes_seconds_is_none(run, cluster):
+    sent = re.findall(r"SLURM jobid (\d+) \(log: \S+/rule_(\w+?)/", run.text)
+    assert {rule for _, rule in sent} == {"train", "make_table"}
+    assert {number for number, _ in sent} == set(cluster.record())
+    for number, rule in sent:
+        if rule == "make_table":
+            assert "TresPerJob" not in cluster.job(number)
+    assert "(Rule: draw_embedding)" in run.text
+    assert "(Rule: draw_figure)" in run.text
+
+
+def test_the_logs_of_failed_jobs_lie_in_the_profiles_folder(run):
+    kept = [path.stem for path in (run.project.folder / "logs/slurm").rglob("*.log")]
+    disturbed = {run.jobs[i][0] for i in range(len(run.jobs)) if run.jobs[i][1] == FAILED}
+    assert min(disturbed, key=int) in kept
+
+
+def test_results_are_those_of_a_run_on_one_machine(run, finished_once):
+    for path in TRAJECTORIES:
+        found = fittest.open_trajectories(run.project.folder / path)
+        expected = fittest.open_trajectories(finished_once.folder / path)
+        assert found.attrs["device"].startswith("cpu")
+        _same(found, expected)
+    for path in TABLES:
+        found, expected = (
+            xr.open_dataset(Path(folder, path), engine="h5netcdf")
+            for folder in (run.project.folder, finished_once.folder)
+        )
+        _same(found, expected)
+
+
+def _same(found: xr.Dataset, expected: xr.Dataset) -> None:
+    assert set(found.variables) == set(expected.variables)
+    for name in expected.variables:
+        np.testing.assert_array_equal(found[name].values, expected[name].values, err_msg=name)
