@@ -31,7 +31,7 @@ SECONDS = 10
 """How long a command may take."""
 
 MIN_JOB_AGE = 120
-"""Seconds that Slurm must remember a finished job, if squeue is to tell: three times the plugin's 40
+"""Seconds that Slurm must remember a finished job, if squeue is to tell: thrice the plugin's 40
 to its first question. Where it is less the plugin takes sacct."""
 
 OPEN_FILES = 1024

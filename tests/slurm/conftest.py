@@ -18,9 +18,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-# The copies of the project that the workflow's tests run in.
-from tests.workflow.conftest import *  # noqa: F403
-
 CONFIGURATION = Path("/etc/slurm")
 MUNGE_SOCKET = Path("/run/munge/munge.socket.2")
 LOCK = Path("/run/lock/fittest-slurm.lock")
