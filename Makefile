@@ -1,4 +1,4 @@
-# make quick   the environment, then the quick design to its figures and headline
+# make quick   the environment, then the quick design to its figures, ledger and report
 # make test    the environment, then all tests
 # make install the environment, and nothing else
 # make bench   speed and memory of the training engines
@@ -27,7 +27,7 @@ quick: run
 
 # `run` takes any design: make run DESIGN=laptop
 run: $(STAMP)
-	@if ! snakemake --profile profiles/local --config design=$(DESIGN); then \
+	@if ! snakemake --profile profiles/local all report --config design=$(DESIGN); then \
 	  if [ -n "$$(ls -A .snakemake/locks 2>/dev/null)" ]; then \
 	    echo "A lock is left. If no other snakemake runs in this folder, a killed one left it:"; \
 	    echo "    make unlock && make run DESIGN=$(DESIGN)"; \

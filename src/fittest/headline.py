@@ -21,6 +21,11 @@ def headline(folder: Path) -> str:
         Where the design's statistics are missing, with the command that makes them.
     """
     path = folder / "statistics/initial-signal/correlation.csv"
+    places = f"""  Report   {folder / "report.html"}
+  Figures  {folder / "figures"}
+  Tables   {folder / "tables"}  (NetCDF: xarray.open_dataset(path, engine="h5netcdf"))"""
+    if not path.parent.is_dir() and (folder / "report.html").is_file():
+        return f"Design {folder.name} has no experiment initial-signal, so no headline.\n\n{places}"
     if not path.is_file():
         raise FileError(f"{path} does not exist. Run `make run DESIGN={folder.name}`.")
     table = pd.read_csv(path)
@@ -40,8 +45,7 @@ def headline(folder: Path) -> str:
 {int(pooled["n_circles"])} circles; survival rule `{RULE}`.
   Brackets: 95% intervals by bootstrap over embeddings. Chance: 97.5% of permutations.
 
-  Figures  {folder / "figures"}
-  Tables   {folder / "tables"}  (NetCDF: xarray.open_dataset(path, engine="h5netcdf"))
+{places}
   Numbers  {path}"""
 
 

@@ -55,10 +55,10 @@ def test_the_paper_design_trains_ten_embeddings_for_fifty_trials_of_thirty_thous
     assert (protocol.train_share, protocol.init.mlp, protocol.loss) == (0.8, "uniform", "exact")
 
 
-def test_the_quick_design_is_at_most_sixty_jobs():
+def test_the_quick_design_is_few_jobs():
     design = shipped("quick")
     paths = {block.path for name in design.experiments for block in blocks(design, name)}
-    assert 0 < len(paths) <= 60
+    assert 0 < len(paths) <= 64
 
 
 # Axes and their generators

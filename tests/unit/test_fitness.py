@@ -80,6 +80,13 @@ def test_wilson_of_none_and_all_is_the_closed_form(n):
     np.testing.assert_allclose(high, [Z**2 / (n + Z**2), 1], atol=1e-12)
 
 
+def test_wilson_is_that_of_statsmodels_for_every_count():
+    trials, count = (grid.ravel() for grid in np.meshgrid(np.arange(1, 41), np.arange(41)))
+    trials, count = trials[count <= trials], count[count <= trials]
+    theirs = proportion_confint(count, trials, method="wilson")
+    np.testing.assert_allclose(intervals.wilson(count, trials), theirs, rtol=0, atol=1e-14)
+
+
 def test_wilson_keeps_shape_and_is_missing_without_trials():
     low, high = intervals.wilson(np.array([[0, 3], [2, 0]]), np.array([[0, 10], [4, 0]]))
     assert np.array_equal(np.isnan(low), [[True, False], [False, True]])

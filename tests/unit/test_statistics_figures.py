@@ -384,3 +384,10 @@ def test_small_tables_of_untrained_networks_do_not_break_the_statistics(trained,
     table = gather_survival(paths, trained.design.survival, [60])
     frame = correlation(survival_rates(table), table)
     assert len(frame) == 3 * 1 * 7
+
+
+def test_a_design_without_the_headlines_experiment_says_where_its_results_are(tmp_path):
+    (tmp_path / "report.html").write_text("a page", encoding="utf-8")
+    text = headline(tmp_path)
+    assert "no experiment initial-signal" in text
+    assert str(tmp_path / "report.html") in text

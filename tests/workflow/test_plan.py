@@ -34,7 +34,7 @@ def test_every_axis_is_a_wildcard_of_the_one_train_rule(project):
         assert path == f"results/paper/trajectories/{wildcards['protocol']}/{spelt}.h5"
 
 
-@pytest.mark.parametrize(("design", "most"), [("smoke", 80), ("quick", 60), ("laptop", 350)])
+@pytest.mark.parametrize(("design", "most"), [("smoke", 80), ("quick", 64), ("laptop", 350)])
 def test_every_shipped_design_is_planned_to_all_its_figures(project, design, most):
     found = project.plan(design=design)
     assert 1 <= found.jobs["train"] <= most

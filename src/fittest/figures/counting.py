@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from fittest.figures import style
 
@@ -40,7 +41,10 @@ def panel(
         label=label,
         **(look or {"color": style.COLOURS[0]}),
     )
-    ax.set_xlabel(NAMES[str(frame["axis"].iloc[0])])
+    axis = str(frame["axis"].iloc[0])
+    ax.set_xlabel(NAMES[axis])
+    if axis in ("p", "d"):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylabel(f"surviving circles\nat step {int(frame['horizon'].iloc[0]):,}")
 
 

@@ -104,7 +104,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     more = f", the strongest {len(kept)} of them" if alive > len(kept) else ""
     embedding.set_title("1  embedding at step 0", loc="left")
     spectrum.set_title("2  its spectrum", loc="left")
-    lives.set_title("3  signals over training", loc="left")
+    lives.set_title("3  signals, one trial", loc="left")
     below[0].set_title(
         f"4  what is left at step {last:,}: {alive} of {len(end)} circles{more}\n"
         + (f"k = {int(kept[0])}" if kept else ""),

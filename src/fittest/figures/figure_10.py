@@ -39,7 +39,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     decay = frame["value"]
     parts = (
         ("whole range", frame, "symlog"),
-        (f"up to {SMALL:g}", frame[(decay > 0) & (decay <= SMALL)], "log"),
+        (f"up to {SMALL:g}", frame[decay <= SMALL], "symlog"),
         (f"above {SMALL:g}", frame[decay > SMALL], "linear"),
     )
     smallest = decay[decay > 0].min()

@@ -31,10 +31,12 @@ def caption(frame: pd.DataFrame) -> str:
 def draw(frame: pd.DataFrame) -> Figure:
     """Draw the figure from its tidy data."""
     figure, ax = plt.subplots(figsize=(style.WIDTH, 3.0))
-    panel(ax, frame, look={"color": style.COLOURS[0]}, label="composite modulus")
+    panel(ax, frame, look={"color": style.COLOURS[0]}, label="every modulus")
     primes = frame[(frame["statistic"] == "circles") & (frame["prime"] == 1)]
     primes = primes[primes["rule"] == RULE]
-    (mark,) = ax.plot(primes["value"], primes["estimate"], "D", ms=4, color=style.COLOURS[1])
+    (mark,) = ax.plot(
+        primes["value"], primes["estimate"], "D", ms=4, color=style.COLOURS[1], zorder=3
+    )
     mark.set_label("prime modulus")
     ax.set_ylim(bottom=0)
     ax.set_title(

@@ -90,7 +90,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     figure.suptitle(
         f"One trial, {len(order)} circles: the first {alive} survive at step "
         f"{int(shown['horizon'].iloc[0]):,} (left of and above the lines). "
-        f"Each has a scale of its own, to its {_SCALE:.0%} quantile",
+        f"Scales reach to the {_SCALE:.0%} quantile",
         fontsize=8,
     )
     return figure

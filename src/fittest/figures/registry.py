@@ -40,6 +40,11 @@ _HEADLINE = "initial-signal"
 _RATES = (f"tables/{_HEADLINE}/rates.nc", f"statistics/{_HEADLINE}/correlation.csv")
 _ALL = (
     Figure(
+        "figure_1",
+        "Fig. 1: the method in one picture: embedding, spectrum, signals over training, circles.",
+        (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
         "figure_2",
         "Fig. 2: signals over training, and a dead and a surviving circle on their planes.",
         (f"tables/{_HEADLINE}/trial.nc",),
@@ -48,6 +53,11 @@ _ALL = (
         "figure_3",
         "Fig. 3: principal planes against Fourier planes, and singular values.",
         (f"tables/{_HEADLINE}/trial.nc",),
+    ),
+    Figure(
+        "figure_4",
+        "Fig. 4: frozen embeddings: test loss against dimension at four steps.",
+        ("statistics/frozen/frozen.csv",),
     ),
     Figure(
         "figure_5",
@@ -73,6 +83,16 @@ _ALL = (
         ),
     ),
     Figure(
+        "figure_8",
+        "Fig. 8: loss of one trial's network with one, two and three of its circles.",
+        ("tables/collaboration/kept.nc", "statistics/collaboration/kept.csv"),
+    ),
+    Figure(
+        "figure_9",
+        "Fig. 9: R² of differential equations against d; two circles as each fit tells them.",
+        ("statistics/ode/dynamics.csv", f"tables/{_HEADLINE}/example.nc"),
+    ),
+    Figure(
         "figure_10",
         "Fig. 10: number of circles against weight decay.",
         ("statistics/weight-decay/counts.csv",),
@@ -83,39 +103,9 @@ _ALL = (
         ("statistics/dimension/circularity.csv",),
     ),
     Figure(
-        "figure_14",
-        "Fig. 14: number of circles against every modulus, primes marked.",
-        ("statistics/modulus-all/counts.csv",),
-    ),
-    Figure(
-        "figure_8",
-        "Fig. 8: loss of one trial's network with one, two and three of its circles.",
-        ("tables/collaboration/kept.nc", "statistics/collaboration/kept.csv"),
-    ),
-    Figure(
-        "signal_survival",
-        "Survival rate of every circle against its initial signal (Fig. 6 left, by itself).",
-        _RATES,
-    ),
-    Figure(
-        "arithmetic",
-        "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors.",
-        _both("arithmetic"),
-    ),
-    Figure(
-        "engines",
-        "The same trials by each engine: early agreement and outcomes.",
-        _both("engines"),
-    ),
-    Figure(
-        "decision_time",
-        "How early survival is decided: AUC of the signal, number of survivors, and agreement.",
-        tuple(f"statistics/{_HEADLINE}/{k}.csv" for k in ("decision", "survivors", "agreement")),
-    ),
-    Figure(
-        "figure_1",
-        "Fig. 1: the method in one picture: embedding, spectrum, signals over training, circles.",
-        (f"tables/{_HEADLINE}/trial.nc",),
+        "figure_12",
+        "Fig. 12: test loss of networks started from a few of their circles.",
+        ("tables/ablation/losses.nc", "statistics/ablation/ablation.csv"),
     ),
     Figure(
         "figure_13",
@@ -123,29 +113,9 @@ _ALL = (
         (f"tables/{_HEADLINE}/gradients.nc", f"statistics/{_HEADLINE}/gradients.csv"),
     ),
     Figure(
-        "predictors",
-        "What predicts survival best: AUC by predictor, calibration, coefficients.",
-        (f"statistics/{_HEADLINE}/predictors.csv",),
-    ),
-    Figure(
-        "figure_4",
-        "Fig. 4: frozen embeddings: test loss against dimension at four steps.",
-        ("statistics/frozen/frozen.csv",),
-    ),
-    Figure(
-        "figure_12",
-        "Fig. 12: test loss of networks started from a few of their circles.",
-        ("tables/ablation/losses.nc", "statistics/ablation/ablation.csv"),
-    ),
-    Figure(
-        "protocol",
-        "Which protocol gives the paper's number of circles: counts and test loss of each.",
-        ("tables/protocol/scores.nc", "statistics/protocol/protocols.csv"),
-    ),
-    Figure(
-        "figure_9",
-        "Fig. 9: R² of differential equations against d; two circles as each fit tells them.",
-        ("statistics/ode/dynamics.csv", f"tables/{_HEADLINE}/example.nc"),
+        "figure_14",
+        "Fig. 14: number of circles against every modulus, primes marked.",
+        ("statistics/modulus-all/counts.csv",),
     ),
     Figure(
         "figure_15",
@@ -158,14 +128,44 @@ _ALL = (
         (f"tables/{_HEADLINE}/example.nc",),
     ),
     Figure(
-        "width",
-        "R² and rollout error of linear differential equations against hidden width.",
-        ("statistics/width/dynamics.csv",),
+        "signal_survival",
+        "Survival rate of every circle against its initial signal (Fig. 6 left, by itself).",
+        _RATES,
+    ),
+    Figure(
+        "decision_time",
+        "How early survival is decided: AUC of the signal, number of survivors, and agreement.",
+        tuple(f"statistics/{_HEADLINE}/{k}.csv" for k in ("decision", "survivors", "agreement")),
+    ),
+    Figure(
+        "predictors",
+        "What predicts survival best: AUC by predictor, calibration, coefficients.",
+        (f"statistics/{_HEADLINE}/predictors.csv",),
     ),
     Figure(
         "generalisation",
         "Whether differential equations of some trials tell other trials of their embedding.",
         (f"statistics/{_HEADLINE}/generalisation.csv",),
+    ),
+    Figure(
+        "width",
+        "R² and rollout error of linear differential equations against hidden width.",
+        ("statistics/width/dynamics.csv",),
+    ),
+    Figure(
+        "protocol",
+        "Which protocol gives the paper's number of circles: counts and test loss of each.",
+        ("tables/protocol/scores.nc", "statistics/protocol/protocols.csv"),
+    ),
+    Figure(
+        "arithmetic",
+        "The same trials in float64, float32 exact and float32 naive: signals, loss, survivors.",
+        _both("arithmetic"),
+    ),
+    Figure(
+        "engines",
+        "The same trials by each engine: early agreement and outcomes.",
+        _both("engines"),
     ),
 )
 FIGURES = {figure.name: figure for figure in _ALL}
