@@ -38,7 +38,7 @@ unlock: $(STAMP)
 	@snakemake --unlock --config design=$(DESIGN)
 
 test: $(STAMP)
-	python -m pytest -n auto --dist loadgroup
+	python -m pytest -n auto
 
 bench: $(STAMP)
 	python -m benchmarks.training

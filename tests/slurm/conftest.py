@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from filelock import FileLock, Timeout
 
 CONFIGURATION = Path("/etc/slurm")
 MUNGE_SOCKET = Path("/run/munge/munge.socket.2")
-LOCK = Path("/run/lock/fittest-slurm.lock")
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 
 SLURM_CONF = """\
@@ -96,20 +94,22 @@ def _missing() -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Start Slurm, and stop it by its process numbers."""
-    if why := _missing():
-        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
-    folder = tmp_path_factory.mktemp("slurm")
-    with contextlib.ExitStack() as end:
-        try:
-            end.enter_context(FileLock(LOCK, timeout=0))
-        except Timeout:
-            pytest.fail("another process tests on Slurm: give pytest --dist loadgroup with -n")
-        end.callback(_stop, folder)
+@contextlib.contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    """Start Slurm in a new folder, and stop it by its process numbers."""
+    folder.mkdir()
+    try:
         _start(folder)
         yield Cluster(folder)
+    finally:
+        _stop(folder)
+
+
+@pytest.fixture(scope="session")
+def slurm_installed() -> None:
+    """Skip where Slurm cannot be started; in CI that is a failure."""
+    if why := _missing():
+        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
 
 
 def _start(folder: Path) -> None:

@@ -5,8 +5,10 @@ One run, in which one training job fails, one is cancelled and one goes over its
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -16,12 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from filelock import FileLock
 
 import fittest
-from tests.slurm.conftest import Cluster
+from tests.slurm.conftest import running_cluster
 from tests.workflow.conftest import TINY, Project, _copy_checkout
-
-pytestmark = pytest.mark.xdist_group("slurm")
 
 BLOCK = "results/tiny/trajectories/{}/p~7/d~4/wd~0.5/width~8/embedding~{}/intervention~none/{}.h5"
 FAILED, CANCELLED, UNDISTURBED, OTHER = (
@@ -66,18 +67,24 @@ def train_block(path, *args, **kwargs):
 class Run:
     """A finished run: what Snakemake printed; number, trajectory and GPU of each training job.
 
-    `alone` has the same by Snakemake's local executor.
+    alone
+        The same by Snakemake's local executor.
+    record
+        Job number → how it ended, by Slurm's own record.
+    asked
+        Job number → what Slurm knew of it.
     """
 
     project: Project
     alone: Project
     text: str
     jobs: list[tuple[str, str, str]]
+    record: dict[str, str]
+    asked: dict[str, dict[str, str]]
 
-    def states(self, cluster: Cluster, path: str) -> list[str]:
-        """Return how Slurm says that the jobs of a trajectory ended, in order."""
-        record = cluster.record()
-        return [record[number] for number, each, _ in self.jobs if each == path]
+    def states(self, path: str) -> list[str]:
+        """Return how the jobs of a trajectory ended, in order."""
+        return [self.record[number] for number, each, _ in self.jobs if each == path]
 
 
 def training_jobs(project: Project) -> list[tuple[str, str, str]]:
@@ -87,26 +94,42 @@ def training_jobs(project: Project) -> list[tuple[str, str, str]]:
 
 def job_of(project: Project, path: str, process: subprocess.Popen[str]) -> str:
     """Wait until the first job of a trajectory trains; return its number."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         assert process.poll() is None, "Snakemake ended early"
         for number, each, _ in training_jobs(project):
             if each == path:
                 return number
         time.sleep(0.2)
-    raise AssertionError(f"no job of {path} within two minutes")
+    raise AssertionError(f"no job of {path} within five minutes")
 
 
-@pytest.fixture(scope="module")
-def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("run")
+@pytest.fixture(scope="session")
+def run(slurm_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run, made once for all of pytest's workers; Slurm is stopped at its end."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, known = shared / "slurm", shared / "slurm.json"
+    with FileLock(shared / "slurm.lock"):
+        if not known.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed here
+            folder.mkdir()
+            known.write_text(json.dumps(run_on_slurm(folder)))
+    text, jobs, record, asked = json.loads(known.read_text())
+    projects = Project(folder / "project"), Project(folder / "alone")
+    return Run(*projects, text, [tuple(job) for job in jobs], record, asked)
+
+
+def run_on_slurm(folder: Path) -> tuple:
+    """Run the pipeline on Slurm, and undisturbed without; return the fields of `Run` but these."""
     project, alone = _copy_checkout(folder / "project"), _copy_checkout(folder / "alone")
     for each in (project, alone):
         each.write_design(TINY)
     project.append("src/fittest/training/block.py", TROUBLE)
     (project.folder / "jobs").mkdir()
     output = project.folder / "output.txt"
-    with output.open("w") as file:
+    with running_cluster(folder / "cluster") as cluster, output.open("w") as file:
         command = ("snakemake", "--profile", "profiles/slurm-v100", *HERE, *CONFIG)
         process = project.start(
             *command, "--", *TRAJECTORIES, FIGURE, stdout=file, stderr=subprocess.STDOUT
@@ -117,14 +140,15 @@ def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
             cluster.run("scontrol", "update", f"JobId={late}", "TimeLimit=1")
             cluster.run("scancel", job_of(project, CANCELLED, process))
             alone.snakemake(*TRAJECTORIES, *TABLES)  # while that minute passes
-            process.wait(timeout=230)
+            process.wait(timeout=500)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    text = output.read_text()
-    assert process.returncode == 0, text
-    return Run(project, alone, text, training_jobs(project))
+        text = output.read_text()
+        assert process.returncode == 0, text
+        record = cluster.record()
+        return text, training_jobs(project), record, {job: cluster.job(job) for job in record}
 
 
 def test_the_run_ends_with_its_figure_and_nothing_is_left_to_do(run):
@@ -136,18 +160,18 @@ def test_the_run_ends_with_its_figure_and_nothing_is_left_to_do(run):
     assert "Nothing to be done" in again
 
 
-def test_failed_cancelled_and_late_jobs_are_sent_again_and_no_other(run, cluster):
-    assert run.states(cluster, FAILED) == ["FAILED", "COMPLETED"]
-    assert run.states(cluster, CANCELLED) == ["CANCELLED", "COMPLETED"]
-    assert run.states(cluster, LATE) == ["TIMEOUT", "COMPLETED"]
+def test_failed_cancelled_and_late_jobs_are_sent_again_and_no_other(run):
+    assert run.states(FAILED) == ["FAILED", "COMPLETED"]
+    assert run.states(CANCELLED) == ["CANCELLED", "COMPLETED"]
+    assert run.states(LATE) == ["TIMEOUT", "COMPLETED"]
     for path in (UNDISTURBED, OTHER):
-        assert run.states(cluster, path) == ["COMPLETED"]
+        assert run.states(path) == ["COMPLETED"]
 
 
-def test_every_training_job_has_a_gpu_of_the_named_model_and_the_profiles_limits(run, cluster):
+def test_every_training_job_has_a_gpu_of_the_named_model_and_the_profiles_limits(run):
     assert len(run.jobs) == 8
     for number, path, gpus in run.jobs:
-        job = cluster.job(number)
+        job = run.asked[number]
         assert job["TresPerJob"].removeprefix("gres:") == "gpu:volta:1"
         assert gpus in {"0", "1", "2", "3"}, "Slurm gave the job one GPU"
         assert (job["Partition"], job["Account"], job["Requeue"]) == ("gpu", "my-project", "0")
@@ -158,13 +182,13 @@ def test_every_training_job_has_a_gpu_of_the_named_model_and_the_profiles_limits
             assert job["TimeLimit"] == ("00:11:00" if first else "00:22:00")
 
 
-def test_tables_are_jobs_without_a_gpu_and_what_takes_seconds_is_none(run, cluster):
+def test_tables_are_jobs_without_a_gpu_and_what_takes_seconds_is_none(run):
     sent = re.findall(r"SLURM jobid (\d+) \(log: \S+/rule_(\w+?)/", run.text)
     assert {rule for _, rule in sent} == {"train", "make_table"}
-    assert {number for number, _ in sent} == set(cluster.record())
+    assert {number for number, _ in sent} == set(run.record)
     for number, rule in sent:
         if rule == "make_table":
-            assert "TresPerJob" not in cluster.job(number)
+            assert "TresPerJob" not in run.asked[number]
     assert "(Rule: draw_embedding)" in run.text
     assert "(Rule: draw_figure)" in run.text
 
