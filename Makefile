@@ -1,5 +1,6 @@
 # make quick   the environment, then the quick design to its figures, ledger and report
 # make test    the environment, then all tests
+# make install the environment, and nothing else
 # make bench   speed and memory of the training engines
 # make growth  how training cost grows, and what the paper's full design would cost
 # make lint    formatting, lint and types
@@ -13,11 +14,13 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 DESIGN ?= quick
 
-.PHONY: quick run test bench growth lint format unlock clean help
+.PHONY: install quick run test bench growth lint format unlock clean help
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
+
+install: $(STAMP)
 
 quick: DESIGN = quick
 quick: run

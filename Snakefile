@@ -33,3 +33,15 @@ include: "workflow/rules/statistics.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
+
+
+# On a cluster: training, and tables, which read gigabytes, are jobs of the scheduler. The rest takes
+# seconds, less than sending it, and runs beside Snakemake on as many cores as --local-cores says. Not
+# as a group of jobs: all that follows training hangs together, so it would be one group that waits
+# for the last training, adds up its members' memory, and starts anew when one figure fails.
+localrules:
+    draw_embedding,
+    compute_statistics,
+    draw_figure,
+    claims,
+    report,

@@ -177,6 +177,17 @@ def _plan(a: argparse.Namespace) -> None:
         print(text(a.designs, published(), a.cores))
 
 
+def _doctor(a: argparse.Namespace) -> None:
+    from fittest.doctor import diagnose
+
+    errors = 0
+    for finding in diagnose(a.results, a.requirements, a.design):
+        print(finding, flush=True)
+        errors += finding.level == "error"
+    if errors:
+        raise FittestError(f"{errors} of these must be mended first")
+
+
 def _fingerprint(a: argparse.Namespace) -> None:
     from fittest.training.fingerprint import record
 
@@ -256,6 +267,11 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("designs", type=Path, nargs="+")
     plan.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="default: all here")
     plan.add_argument("--markdown", action="store_true", help="the page docs/scaling.md")
+
+    doctor = command("doctor", _doctor, "say what this machine lacks for a run, and the remedy")
+    doctor.add_argument("--design", type=Path, help="compare the free disk with its plan")
+    doctor.add_argument("--results", type=Path, default=Path("results"), help="default: results")
+    doctor.add_argument("--requirements", type=Path, default=Path("requirements.txt"))
 
     command("schema", _schema, "print the JSON schema of a design file")
     command("dictionary", _dictionary, "print the data dictionary")

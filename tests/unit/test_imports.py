@@ -27,6 +27,8 @@ LIGHT = [
     "fittest.survival",
     *(kind.module for kind in (*TABLES.values(), *STATISTICS.values())),
     "fittest.headline",
+    "fittest.doctor",
+    "fittest.plan.resources",
     "fittest.figures.drawing",
     "fittest.training.version",
     "fittest.training.arrays",

@@ -1,6 +1,7 @@
 # What all rules share. No logic here: the package decides, rules connect files.
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from fittest.analyses import STATISTICS, TABLES
@@ -12,6 +13,8 @@ from fittest.layout import Layout
 from fittest.ledger.claims import PAPER
 from fittest.ledger.inputs import statistics_read, tables_read
 from fittest.ledger.sizes import sizes_text
+from fittest.plan.coefficients import published
+from fittest.plan.resources import device_of, request
 from fittest.settings import read_design, read_settings
 from fittest.sources import source_files
 from fittest.training.version import TRAINING_VERSION
@@ -29,6 +32,7 @@ os.environ["PATH"] = os.pathsep.join(
 
 root = Path(settings.results) / design_name
 layout = Layout(root, design)
+measured = published()
 
 
 wildcard_constraints:
@@ -61,10 +65,31 @@ def known_protocol(name):
     return design.protocols[name]
 
 
-def training_inputs(wildcards):
+def trained_block(wildcards):
     cell = "/".join(f"{axis}~{wildcards[axis]}" for axis in AXES.values())
-    return layout.inputs(
-        Block.from_path(f"{wildcards.protocol}/{cell}/trials~{wildcards.trials}.h5")
+    return Block.from_path(f"{wildcards.protocol}/{cell}/trials~{wildcards.trials}.h5")
+
+
+def training_inputs(wildcards):
+    return layout.inputs(trained_block(wildcards))
+
+
+def asked(wildcards, attempt=1, engine=settings.engine):
+    """What a training job asks of a cluster; on one machine it matters to nothing."""
+    known_protocol(wildcards.protocol)
+    return asked_for(trained_block(wildcards), attempt, engine)
+
+
+@cache
+def asked_for(block, attempt, engine):
+    return request(
+        block,
+        design,
+        measured,
+        engine=engine,
+        device=settings.device,
+        threads=settings.threads,
+        attempt=attempt,
     )
 
 

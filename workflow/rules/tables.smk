@@ -10,6 +10,9 @@ rule make_table:
         root / "tables/{experiment}/{table}.nc",
     log:
         root / "logs/tables/{experiment}-{table}.log",
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         taken=lambda w: taken(w.experiment, w.table),
     shell:

@@ -31,6 +31,10 @@ rule train:
         / "logs/train/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
         / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.log",
     threads: settings.threads
+    resources:
+        gpu=lambda w: asked(w).gpu,
+        mem_mb=lambda w, attempt: asked(w, attempt).mem_mb,
+        runtime=lambda w, attempt: asked(w, attempt).runtime,
     params:
         protocol=lambda w: known_protocol(w.protocol).identity,
         seed=design.seed,
@@ -56,6 +60,12 @@ rule train_by_engine:
         / "logs/engines/{engine}/{protocol}/p~{p}/d~{d}/wd~{wd}/width~{width}"
         / "embedding~{embedding}/intervention~{intervention}/trials~{trials}.log",
     threads: settings.threads
+    resources:
+        gpu=lambda w: asked(w, engine=w.engine).gpu,
+        mem_mb=lambda w, attempt: asked(w, attempt, w.engine).mem_mb,
+        runtime=lambda w, attempt: asked(w, attempt, w.engine).runtime,
+        # Not a parameter: where a job runs must retrain nothing.
+        device=lambda w: device_of(w.engine, settings.device),
     params:
         protocol=lambda w: known_protocol(w.protocol).identity,
         seed=design.seed,
@@ -64,7 +74,7 @@ rule train_by_engine:
     shell:
         "exec fittest --log {log:q} train {output:q} --protocol {params.protocol:q}"
         " --seed {params.seed} {params.files:q} --engine {wildcards.engine:q}"
-        " --device {settings.device:q} --threads {threads}"
+        " --device {resources.device:q} --threads {threads}"
 
 
 rule trajectories:
