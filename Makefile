@@ -3,6 +3,7 @@
 # make install the environment, and nothing else
 # make bench   speed and memory of the training engines
 # make growth  how training cost grows, and what the paper's full design would cost
+# make redraw  every published figure, from published tables: nothing is trained
 # make lint    formatting, lint and types
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 DESIGN ?= quick
 
-.PHONY: install quick run test bench growth lint format unlock clean help
+.PHONY: install quick run test bench growth redraw lint format unlock clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -46,6 +47,9 @@ bench: $(STAMP)
 growth: $(STAMP)
 	python -m benchmarks.growth
 	python -m benchmarks.paper_cost
+
+redraw: $(STAMP)
+	@fittest redraw results/published
 
 lint: $(STAMP)
 	ruff check .

@@ -138,6 +138,22 @@ def _headline(a: argparse.Namespace) -> None:
     print(headline(a.folder))
 
 
+def _publish(a: argparse.Namespace) -> None:
+    from fittest.publishing.publish import missing_of, publish
+
+    if a.missing:
+        for path in missing_of(a.design, a.results, a.output):
+            print(path)
+    else:
+        publish(a.design, a.results, a.output)
+
+
+def _redraw(a: argparse.Namespace) -> None:
+    from fittest.publishing.redraw import redraw
+
+    log.info("%d figures drawn", redraw(a.folder))
+
+
 def _schema(a: argparse.Namespace) -> None:
     from fittest.design import schema
 
@@ -256,6 +272,15 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("--design", type=Path, required=True, help="design file")
     page.add_argument("--results", type=Path, required=True, help="the design's results folder")
     page.add_argument("-o", "--output", type=Path, required=True, help="the page")
+
+    out = command("publish", _publish, "publish a design's results, without the trajectories")
+    out.add_argument("--design", type=Path, required=True, help="design file")
+    out.add_argument("--results", type=Path, required=True, help="the design's results folder")
+    out.add_argument("-o", "--output", type=Path, required=True, help="results/published/DESIGN")
+    out.add_argument("--missing", action="store_true", help="only list what is yet to be trained")
+
+    again = command("redraw", _redraw, "draw every published figure from what is published")
+    again.add_argument("folder", type=Path, help="results/published")
 
     line = command("headline", _headline, "print what a design's results say")
     line.add_argument("folder", type=Path, help="results folder of the design")

@@ -17,7 +17,9 @@ from fittest.files import csv_text, open_dataset, replacing, write_text
 SUFFIXES = ("pdf", "svg", "png")
 
 
-def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
+def draw_figure(
+    name: str, inputs: Iterable[Path], stem: Path, suffixes: Iterable[str] = SUFFIXES
+) -> None:
     """Draw a figure from its tables and save it with its data.
 
     Parameters
@@ -27,7 +29,9 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
     inputs
         The files that the registry lists for it, in order.
     stem
-        Path without suffix; `.csv`, `.txt` (the caption), `.pdf`, `.svg` and `.png` are written.
+        Path without suffix; `.csv`, `.txt` (the caption) and the image are written.
+    suffixes
+        Formats of the image.
     """
     if name not in FIGURES:
         raise DesignError(
@@ -48,11 +52,11 @@ def draw_figure(name: str, inputs: Iterable[Path], stem: Path) -> None:
     # From the text, not the frame: whoever has the CSV alone can draw the very same figure.
     frame = pd.read_csv(StringIO(text))
     write_text(Path(f"{stem}.txt"), module.caption(frame) + "\n")
-    save(module, frame, stem)
+    save(module, frame, stem, suffixes)
 
 
-def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:
-    """Draw a figure module's frame and write it as PDF, SVG and PNG, the same bytes each time."""
+def save(module: Any, frame: pd.DataFrame, stem: Path, suffixes: Iterable[str] = SUFFIXES) -> None:
+    """Draw a figure module's frame and write it as an image, the same bytes each time."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -62,7 +66,7 @@ def save(module: Any, frame: pd.DataFrame, stem: Path) -> None:
 
     with plt.style.context(STYLE_SHEET):
         figure = module.draw(frame)
-        for suffix in SUFFIXES:
+        for suffix in suffixes:
             # No creation date in the file, or no two would be the same.
             dated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[suffix]
             with replacing(Path(f"{stem}.{suffix}")) as beside:
